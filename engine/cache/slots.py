@@ -1,0 +1,99 @@
+"""A KV cache where nothing ever moves: slot = content index, every row writes at its own offset (code.md 2a ii).
+
+Rolling a row back is setting its count; stale slots behind the count are never visible and get overwritten.
+"""
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+EMPTY = -1
+
+
+class SlotLayer(CacheLayerMixin):
+    """Keys and values of one layer, [R, S, H, D]: sequence before heads, so that a row's slots are contiguous."""
+
+    is_croppable = True
+
+    def __init__(self, owner: "SlotCache", first: bool) -> None:
+        super().__init__()
+        self.owner, self.first = owner, first
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        _, h, _, d = key_states.shape
+        size = (self.owner.rows, self.owner.capacity, h)
+        # zeros, not empty: an unwritten slot has attention weight 0, and 0 times NaN is NaN
+        self.keys = key_states.new_zeros(*size, d)
+        self.values = value_states.new_zeros(*size, value_states.shape[-1])
+        self.is_initialized = True
+
+    def update(
+        self,
+        key_states: Tensor,  # [B, H, T, D]
+        value_states: Tensor,  # [B, H, T, D]
+        *args: object,
+        **kwargs: object,
+    ) -> tuple[Tensor, Tensor]:  # [B, H, visible, D]
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        rows, slots, n = self.owner.where
+        self.keys[rows[:, None], slots] = key_states.transpose(1, 2)
+        self.values[rows[:, None], slots] = value_states.transpose(1, 2)
+        if self.first:
+            self.owner.write_shadow()
+        # the first B rows are a view; any other set of rows is a copy, and is counted
+        if self.owner.leading:
+            keys, values = self.keys[: len(rows), :n], self.values[: len(rows), :n]
+        else:
+            keys, values = self.keys[rows, :n], self.values[rows, :n]
+        return keys.transpose(1, 2), values.transpose(1, 2)
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.owner.where[2], 0
+
+    def get_seq_length(self) -> int:
+        return self.owner.where[2] if self.owner.where else 0
+
+    def get_max_length(self) -> int:
+        return -1
+
+
+class SlotCache(Cache):
+    """R rows of `capacity` slots. `count[r]`: valid entries of row r, which are its content 0..count-1.
+
+    `copied`: bytes that had to be gathered because the rows of a forward were not the first ones.
+    """
+
+    def __init__(self, layers: int, rows: int, capacity: int, device: str = "cpu") -> None:
+        super().__init__(layers=[SlotLayer(self, first=n == 0) for n in range(layers)])
+        self.rows, self.capacity, self.copied = rows, capacity, 0
+        self.shadow = torch.full((rows, capacity, 3), EMPTY, dtype=torch.int64, device=device)
+        self.count = torch.zeros(rows, dtype=torch.int64, device=device)
+        self.where: tuple[Tensor, Tensor, int] | None = None
+        self.leading = True
+        self._feed: Tensor | None = None
+
+    def plan(
+        self,
+        rows: Tensor,  # [B] cache rows
+        slots: Tensor,  # [B, T] where each fed token goes; filler goes past the row's content
+        owners: Tensor,  # [B, T] content index, -1 for filler
+        tokens: Tensor,  # [B, T]
+        positions: Tensor,  # [B, T]
+    ) -> Tensor:  # [B, T, n] bool mask
+        """Say what the next forward writes; returns its mask: a query sees the slots up to its own.
+
+        Two rows with counts 2 and 1, T=2:   row 0: 1 1 1 0 | 1 1 1 1    row 1: 1 1 0 0 | 1 1 1 0
+        """
+        n = int(slots.max()) + 1
+        self.where = (rows, slots, n)
+        self.leading = bool((rows == torch.arange(len(rows), device=rows.device)).all())
+        self._feed = torch.stack([owners, tokens, positions], dim=-1)
+        if not self.leading and self.layers[0].is_initialized:
+            k = self.layers[0].keys
+            self.copied += 2 * len(self.layers) * len(rows) * n * k.shape[2] * k.shape[3] * k.element_size()
+        return torch.arange(n, device=rows.device) <= slots[:, :, None]
+
+    def write_shadow(self) -> None:
+        rows, slots, _ = self.where
+        self.shadow[rows[:, None], slots] = self._feed

@@ -1,0 +1,119 @@
+"""RunConfig: everything that decides what a run computes. It checks itself."""
+
+from dataclasses import asdict, dataclass, fields
+
+METHODS = ("autoregressive", "eqspec", "bsp")
+PROPOSERS = ("ngram", "draft_model", "self_skip")
+
+#: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
+FAULTS = {
+    "bsp": {
+        "padding_gap": "the first generated token's position counts the pads behind the prompt (papers.md C.1, 1)",
+        "rejection_gap": "positions count the dead slots of rejected drafts (C.1, 2)",
+        "draft_positions": "the drafter's positions drift in the same way (C.1, 4)",
+        "no_stop": "stop ids are ignored and rows run until all have max_new tokens (C.1, 5)",
+    },
+}
+
+#: The part of BSP's faults that tears position ids: what *Repair only BSP's position ids* removes.
+POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
+
+#: Values that the trace format already knows and no method computes yet: refused by name.
+NOT_BUILT = {
+    "method": ("exspec", "slots", "rollback", "dsd", "minedraft"),
+    "proposer": ("eagle3", "mtp", "hybrid"),
+    "sampling": ("shared_noise", "rejection"),
+    "fidelity": ("paper",),
+    "grouping": ("content", "paper"),
+}
+
+MAX_K = 16
+MAX_ROWS = 64
+MAX_NEW = 4096
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot run: says which field, which value, and what would work."""
+
+    def __init__(self, field: str, value: object, works: str) -> None:
+        self.field, self.value, self.works = field, value, works
+        super().__init__(f"{field}={value!r} cannot be used: {works}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """One lane's configuration. Units: K, max_new, batch, window in tokens or rows.
+
+    Raises ConfigError (a ValueError) when a value is out of range or names a part that is not built yet.
+    """
+
+    method: str = "eqspec"
+    proposer: str = "ngram"
+    target: str = "smollm2-135m"
+    draft: str | None = None
+    k: int = 4
+    max_new: int = 48
+    batch: int | None = None  # rows decoded together; None: all prompts
+    window: int | None = None
+    grouping: str = "none"
+    budget: int | None = None  # verified tokens per round across the batch; None: no cap
+    sampling: str = "greedy"
+    temperature: float = 0.0
+    seed: int = 0
+    faults: frozenset[str] | None = None  # None: the method's published faults
+    fidelity: str = "exact"
+    arrivals: tuple[float, ...] = ()
+    chat: bool = True  # prompts go through the chat template
+    dtype: str = "float32"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        self._choice("method", METHODS)
+        self._choice("proposer", PROPOSERS)
+        self._choice("sampling", ("greedy",))
+        self._choice("fidelity", ("exact",))
+        self._choice("grouping", ("none",))
+        self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
+        self._range("k", 1, MAX_K)
+        self._range("max_new", 1, MAX_NEW)
+        if self.batch is not None:
+            self._range("batch", 1, MAX_ROWS)
+        for field in ("window", "budget", "arrivals"):
+            if getattr(self, field) not in (None, ()):
+                raise ConfigError(field, getattr(self, field), "not built yet: leave it out")
+        if self.proposer == "draft_model" and not self.draft:
+            raise ConfigError("draft", self.draft, "proposer draft_model needs a directory or a hub name")
+        if self.temperature != 0.0:
+            raise ConfigError("temperature", self.temperature, "greedy decoding takes 0.0; sampling is not built yet")
+        known = FAULTS.get(self.method, {})
+        faults = frozenset(known if self.faults is None else self.faults)
+        if unknown := sorted(faults - set(known)):
+            works = f"{self.method} knows {sorted(known)}" if known else f"{self.method} has no faults"
+            raise ConfigError("faults", unknown, works)
+        object.__setattr__(self, "faults", faults)
+
+    def _choice(self, field: str, works: tuple[str, ...]) -> None:
+        value = getattr(self, field)
+        if value in NOT_BUILT.get(field, ()):
+            raise ConfigError(field, value, f"not built yet; choose one of {', '.join(works)}")
+        if value not in works:
+            raise ConfigError(field, value, f"choose one of {', '.join(works)}")
+
+    def _range(self, field: str, low: int, high: int) -> None:
+        value = getattr(self, field)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ConfigError(field, value, f"choose a whole number from {low} to {high}")
+
+    def to_json(self) -> dict:
+        """The configuration as plain data, for the trace header."""
+        return {**asdict(self), "faults": sorted(self.faults), "arrivals": list(self.arrivals)}
+
+    @classmethod
+    def from_json(cls, data: dict) -> "RunConfig":
+        """Rebuild a configuration from a trace header; unknown fields are ignored."""
+        known = {f.name for f in fields(cls)}
+        values = {k: v for k, v in data.items() if k in known}
+        if values.get("faults") is not None:
+            values["faults"] = frozenset(values["faults"])
+        values["arrivals"] = tuple(values.get("arrivals", ()))
+        return cls(**values)

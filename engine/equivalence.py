@@ -1,0 +1,105 @@
+"""Is a row what plain decoding of that row alone would give? If not: rounding, or a bug? (code.md 2i, papers.md A.9)"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache
+
+from engine.fold import Fold
+from engine.forward import forward
+from engine.models import Pair
+from engine.trace import Commit, Compare, Event, Verify
+
+#: Assumed logit noise by dtype until the run itself has measured some.
+FLOOR = {torch.float64: 1e-9, torch.float32: 2e-4, torch.float16: 0.1, torch.bfloat16: 0.4}
+
+
+@dataclass(slots=True)
+class Witness:
+    """The lane's own logits at every generated token: [chosen id, its logit, second id, its logit] per row."""
+
+    seen: dict[int, list[tuple[int, float, int, float]]] = field(default_factory=dict)
+    _last: Verify | None = None
+
+    def watch(self, event: Event, rows: list[int]) -> None:
+        """Collect from a lane's events; `rows` is the batch order of the step."""
+        if isinstance(event, Verify):
+            self._last = event
+        elif isinstance(event, Commit) and self._last:
+            for i, row in enumerate(rows):
+                entries = zip(self._last.choice[i], self._last.top2[i], strict=False)
+                found = [(c, first, int(second), other) for c, (second, first, other) in entries]
+                self.seen.setdefault(row, []).extend(found[: len(event.emitted[i])])
+
+
+def reference_logits(pair: Pair, ids: list[int], prompt: int) -> Tensor:  # [N, V], N = len(ids) - prompt
+    """Logits that judge each generated token, from one forward over the row alone."""
+    fed = torch.tensor([ids[:-1]], device=pair.target.device)
+    t = fed.shape[1]
+    positions = torch.arange(t, device=fed.device)[None]
+    mask = torch.ones(1, t, t, dtype=torch.bool, device=fed.device).tril()
+    keep = torch.arange(prompt - 1, t, device=fed.device)
+    cache = DynamicCache(config=pair.target.config)
+    return forward(pair.target, fed, positions, mask, cache, vocab=pair.vocab, keep=keep).logits[0]
+
+
+def certify(
+    pair: Pair, row: int, ids: list[int], prompt: int, witness: Witness, noise: float, measure: bool = True
+) -> tuple[Compare, float]:
+    """Compare one row's output with the row decoded alone; returns the event and the noise seen on equal prefixes.
+
+    `measure`: whether this row may raise the noise. A lane that is torn on purpose may not: its logits are wrong,
+    not rounded.
+
+    One forward suffices: where every argmax equals the next token, the outputs are equal by induction, and the
+    first argmax that does not is the first difference. Rounding is only claimed when the logits of both candidates
+    at that prefix differ between the runs by no more than the measured noise, and the gap is at most twice that.
+    """
+    logits = reference_logits(pair, ids, prompt)
+    best = logits.argmax(dim=-1).tolist()
+    output, seen = ids[prompt:], witness.seen.get(row, [])
+    index = next((n for n, t in enumerate(output) if t != best[n] or _stopped(pair, output, n)), None)
+    same = output if index is None else output[:index]
+    for n in range(min(len(same), len(seen)) if measure else 0):
+        noise = max(noise, abs(float(logits[n, same[n]]) - seen[n][1]))
+    if index is None:
+        return Compare(row=row, verdict="equal", checked=len(output), noise=noise), noise
+    if _stopped(pair, output, index):
+        event = Compare(row=row, verdict="bug", checked=len(output), index=index, expected=-1, actual=output[index])
+        return event, noise
+    expected, actual = best[index], output[index]
+    reference = [float(logits[index, expected]), float(logits[index, actual])]
+    _, first, second, other = seen[index] if index < len(seen) else (actual, float("nan"), -1, float("nan"))
+    lane = [other if second == expected else min(other, first), first]
+    apart = max(abs(a - b) for a, b in zip(reference, lane, strict=True))
+    gap = max(reference[0] - reference[1], lane[1] - lane[0])
+    rounding = second == expected and apart <= noise and gap <= 2 * noise
+    return Compare(
+        row=row,
+        verdict="rounding" if rounding else "bug",
+        checked=len(output),
+        index=index,
+        expected=expected,
+        actual=actual,
+        logits={"reference": [round(x, 4) for x in reference], "lane": [round(x, 4) for x in lane]},
+        noise=noise,
+    ), noise
+
+
+def compare_lane(
+    pair: Pair, fold: Fold, lane: str, witness: Witness, noise: float, measure: bool
+) -> tuple[list[Compare], float]:
+    """Certify every row of a lane that has ended; returns the events and the noise seen so far."""
+    events = []
+    for state in fold.lanes[lane].rows.values():
+        ids = state.ids if state.final < 0 else state.ids[: state.prompt + state.final]
+        if len(ids) > state.prompt:
+            event, noise = certify(pair, state.row, ids, state.prompt, witness, noise, measure)
+            events.append(event)
+    return events, noise
+
+
+def _stopped(pair: Pair, output: list[int], n: int) -> bool:
+    """Whether plain decoding had already ended before generated token n."""
+    return n > 0 and output[n - 1] in pair.stop_ids

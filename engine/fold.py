@@ -1,0 +1,365 @@
+"""Fold a trace's events into frames: the full tensors of every step, exactly, in plain Python lists.
+
+`ui/viewer/fold.js` is the same fold for the browser; a test holds the two equal, and both equal to the engine's
+own tensors. Nothing but folded state may be drawn or checked.
+
+A row's KV is four parallel lists over the slots of the batch:
+
+    slot      0   1   2   3   4        two rows, left-padded, c = (5, 3)
+    owner     0   1   2   3   4        row 0: five content tokens
+    owner    -1  -1   0   1   2        row 1: two pads in front; owner -1 belongs to no token
+    position  0   1   2   3   4        the position id that the key was rotated with
+    visible   1   1   1   1   1        1 when the attention mask shows the slot to the next query
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.trace import (
+    Commit,
+    Compare,
+    End,
+    Event,
+    Header,
+    Kv,
+    KvOp,
+    Pieces,
+    Propose,
+    RowDone,
+    Schedule,
+    Spans,
+    Verify,
+    Violation,
+)
+
+MAX_WIDTH = 1 << 17
+
+
+@dataclass(slots=True)
+class KvMap:
+    """One row's KV entries by slot. An unwritten slot has owner, token and position -1 and is not visible."""
+
+    owner: list[int] = field(default_factory=list)
+    token: list[int] = field(default_factory=list)
+    position: list[int] = field(default_factory=list)
+    visible: list[int] = field(default_factory=list)
+
+    def copy(self) -> "KvMap":
+        return KvMap(self.owner[:], self.token[:], self.position[:], self.visible[:])
+
+    def resize(self, width: int) -> None:
+        """Cut to `width` slots or add empty ones."""
+        for cells, empty in ((self.owner, -1), (self.token, -1), (self.position, -1), (self.visible, 0)):
+            del cells[width:]
+            cells.extend([empty] * (width - len(cells)))
+
+    def set(self, slot: int, owner: int, token: int, position: int, visible: int) -> None:
+        self.owner[slot], self.token[slot] = owner, token
+        self.position[slot], self.visible[slot] = position, visible
+
+
+@dataclass(slots=True)
+class RowState:
+    """One row of one lane: prompt and generated ids, one letter per generated token, why it ended."""
+
+    row: int
+    prompt: int
+    ids: list[int]
+    kinds: str = ""
+    done: str = ""
+    final: int = -1  # generated tokens that count as output, once done
+    compare: dict | None = None
+
+
+@dataclass(slots=True)
+class Frame:
+    """One step of one lane. `before`, `fed`, `after`: KV maps by row, around the forward and the clean-up.
+
+    `fed` includes the T columns just written; `origin[row][slot]` is the `fed` slot an `after` entry came from.
+    `length[row]`: content tokens (prompt + generated) after this step's commit.
+    """
+
+    lane: str
+    step: int
+    rows: list[int]
+    layout: str = ""
+    complete: bool = False
+    draft: list[list[int]] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+    source: list[str] = field(default_factory=list)
+    q: list[list[float]] = field(default_factory=list)
+    tokens: list[list[int]] = field(default_factory=list)
+    lens: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    positions: list[list[int]] = field(default_factory=list)
+    choice: list[list[int]] = field(default_factory=list)
+    top2: list[list[list[float]]] = field(default_factory=list)
+    accepted: list[int] = field(default_factory=list)
+    emitted: list[list[int]] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
+    width: int = 0
+    width_after: int = 0
+    before: dict[int, KvMap] = field(default_factory=dict)
+    fed: dict[int, KvMap] = field(default_factory=dict)
+    after: dict[int, KvMap] = field(default_factory=dict)
+    origin: dict[int, list[int]] = field(default_factory=dict)
+    drafter: dict[int, KvMap] = field(default_factory=dict)
+    length: dict[int, int] = field(default_factory=dict)
+    op: str = ""
+    moves: list[list[int]] = field(default_factory=list)
+    bytes: int = 0
+    avoided: int = 0
+    violations: list[dict] = field(default_factory=list)
+    spans: list[list] = field(default_factory=list)
+    timing: dict = field(default_factory=dict)
+
+    def mask(self, i: int) -> list[list[int]]:
+        """The boolean attention mask [T][S] of batch row i in this step's forward.
+
+        Old slots are shown as `before` says. Of the new ones a query sees itself and the tokens to its left,
+        pads and filler (owner -1) excepted.
+
+            before visible 1 1 0 | two queries: 1 1 0 1 0
+                                                1 1 0 1 1
+        """
+        row, start, width = self.rows[i], self.slots[i], self.width
+        old, owner = self.before[row].visible, self.fed[row].owner
+        return [
+            [
+                (old[s] if s < len(old) else 0) if s < start else int(s == q or (s < q and owner[s] >= 0))
+                for s in range(width)
+            ]
+            for q in range(start, start + len(self.positions[i]))
+        ]
+
+
+@dataclass(slots=True)
+class LaneState:
+    """Everything known of one lane: its configuration, rows and frames, and how it ended."""
+
+    name: str
+    config: dict
+    rows: dict[int, RowState] = field(default_factory=dict)
+    frames: list[Frame] = field(default_factory=list)
+    status: str = "running"
+    totals: dict = field(default_factory=dict)
+    error: str = ""
+    maps: dict[str, dict[int, KvMap]] = field(default_factory=lambda: {"target": {}, "draft": {}})
+
+
+class Fold:
+    """Accumulates events. `header`, `pieces` (id -> [text, hex]), `lanes` (name -> LaneState), `status`."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.pieces: dict[int, list[str]] = {}
+        self.lanes: dict[str, LaneState] = {}
+        self.status = "running"
+        self.error = ""
+        self.last_seq = -1
+
+    def push(self, event: Event) -> None:
+        """Apply one event; one that was seen already (seq not above the last) is ignored.
+
+        Raises ValueError for an unknown lane, a step out of order, or cells outside the batch.
+        """
+        if 0 <= event.seq <= self.last_seq:
+            return
+        self.last_seq = event.seq
+        if isinstance(event, Header):
+            self.header = event
+            for spec in event.lanes:
+                lane = LaneState(spec["lane"], spec["config"])
+                for p in event.prompts:
+                    lane.rows[p["row"]] = RowState(p["row"], len(p["ids"]), list(p["ids"]))
+                self.lanes[lane.name] = lane
+        elif isinstance(event, Pieces):
+            self.pieces.update({i: [text, raw] for i, text, raw in event.pieces})
+        elif isinstance(event, End) and not event.lane:
+            self.status, self.error = event.status, event.error
+        elif event.lane not in self.lanes:
+            raise ValueError(f"seq {event.seq}: lane {event.lane!r} is not in the header")
+        else:
+            self._push_lane(self.lanes[event.lane], event)
+
+    def _push_lane(self, lane: LaneState, event: Event) -> None:
+        if isinstance(event, Schedule):
+            return self._schedule(lane, event)
+        if isinstance(event, Compare):
+            lane.rows[event.row].compare = {
+                n: getattr(event, n) for n in ("verdict", "checked", "index", "expected", "actual", "logits", "noise")
+            }
+            return None
+        if isinstance(event, End):
+            lane.status, lane.totals, lane.error = event.status, event.totals, event.error
+            if lane.frames:
+                lane.frames[-1].complete = True
+            return None
+        if isinstance(event, RowDone):
+            lane.rows[event.row].done, lane.rows[event.row].final = event.reason, event.tokens
+            return None
+        if not lane.frames:
+            raise ValueError(f"seq {event.seq}: {event.kind} before the first schedule of lane {lane.name!r}")
+        frame = lane.frames[-1]
+        if event.step != frame.step:
+            raise ValueError(f"seq {event.seq}: {event.kind} of step {event.step} while step {frame.step} is open")
+        if isinstance(event, Propose):
+            frame.draft, frame.why, frame.source, frame.q = event.tokens, event.why, event.source, event.q or []
+        elif isinstance(event, Verify):
+            self._verify(lane, frame, event)
+        elif isinstance(event, Kv):
+            self._kv(lane, frame, event)
+        elif isinstance(event, KvOp):
+            self._kv_op(lane, frame, event)
+        elif isinstance(event, Commit):
+            self._commit(lane, frame, event)
+        elif isinstance(event, Violation):
+            fields = ("invariant", "row", "slot", "expected", "actual", "message")
+            frame.violations.append({n: getattr(event, n) for n in fields})
+        elif isinstance(event, Spans):
+            frame.spans, frame.complete = event.spans, True
+            frame.timing = {"device": event.device, "source": event.source, "sync": event.sync}
+        return None
+
+    def _schedule(self, lane: LaneState, event: Schedule) -> None:
+        if lane.frames:
+            lane.frames[-1].complete = True
+        for model in lane.maps:
+            lane.maps[model] = {r: m for r, m in lane.maps[model].items() if not lane.rows[r].done}
+        target = {r: lane.maps["target"].setdefault(r, KvMap()) for r in event.rows}
+        frame = Frame(lane.name, event.step, event.rows)
+        frame.before = {r: m.copy() for r, m in target.items()}
+        frame.after = {r: m.copy() for r, m in target.items()}
+        frame.length = {r: len(lane.rows[r].ids) for r in event.rows}
+        frame.width = frame.width_after = max(len(m.owner) for m in target.values()) if target else 0
+        lane.frames.append(frame)
+
+    def _verify(self, lane: LaneState, frame: Frame, event: Verify) -> None:
+        frame.layout, frame.lens = event.layout, event.lens
+        frame.slots, frame.owners = event.slots, event.owners
+        frame.positions = [expand(runs) for runs in event.positions]
+        frame.tokens = self._prompt_tokens(lane, frame) if event.tokens is None else event.tokens
+        frame.choice, frame.top2 = event.choice, event.top2
+
+    def _prompt_tokens(self, lane: LaneState, frame: Frame) -> list[list[int]]:
+        """The padded prompts that a prefill was fed, [B][P]."""
+        out = []
+        for i, row in enumerate(frame.rows):
+            state = lane.rows[row]
+            ids = state.ids[: state.prompt]
+            pads = [self.header.pad_id] * (len(frame.positions[i]) - len(ids))
+            out.append(pads + ids if frame.layout == "left" else ids + pads)
+        return out
+
+    def _kv(self, lane: LaneState, frame: Frame, event: Kv) -> None:
+        maps = lane.maps[event.model]
+        check_cells(event, [(slot, length) for _, slot, _, _, length in event.runs])
+        check_cells(event, [(slot, length) for _, slot, length in event.hide])
+        if event.reset:
+            for row in {run[0] for run in event.runs}:
+                old = maps.get(row, KvMap())
+                maps[row] = KvMap(token=old.token[:])
+        for row in frame.rows:
+            if row in maps or event.reset is False:
+                maps.setdefault(row, KvMap()).resize(event.width)
+        for row, slot, owner, position, length in event.runs:
+            m = maps.setdefault(row, KvMap())
+            m.resize(event.width)
+            for n in range(length):
+                mine = owner + n if owner >= 0 else -1
+                believed = position + n if owner >= 0 else position
+                m.set(slot + n, mine, self._token(lane, frame, event, row, slot + n, mine), believed, int(owner >= 0))
+        for row, slot, length in event.hide:
+            maps[row].visible[slot : slot + length] = [0] * length
+        if event.reset:
+            for m in maps.values():
+                m.token = [t if p >= 0 else -1 for t, p in zip(m.token, m.position, strict=True)]
+        self._snapshot(frame, event, maps)
+
+    def _token(self, lane: LaneState, frame: Frame, event: Kv, row: int, slot: int, owner: int) -> int:
+        """Token of a written slot: what the forward was fed there; after a copy, what the copy brought along.
+
+        The drafter is fed content and drafts only, so there the owner says which token it is.
+        """
+        i = frame.rows.index(row)
+        if event.model == "draft":
+            known = lane.rows[row].ids + (frame.draft[i] if frame.draft else [])
+            return known[owner] if 0 <= owner < len(known) else -1
+        if event.reset:
+            return lane.maps["target"][row].token[slot]
+        return frame.tokens[i][slot - frame.slots[i]]
+
+    def _kv_op(self, lane: LaneState, frame: Frame, event: KvOp) -> None:
+        maps = lane.maps[event.model]
+        check_cells(event, [(dst, length) for _, _, dst, length in event.moves])
+        moved: dict[int, KvMap] = {}
+        origin: dict[int, list[int]] = {}
+        for row, src, dst, length in event.moves:
+            if row not in moved:
+                moved[row], origin[row] = KvMap(), [-1] * event.width
+                moved[row].resize(event.width)
+            old = maps[row]
+            if src < 0 or src + length > len(old.owner):
+                raise ValueError(f"seq {event.seq}: row {row} has no slots {src}..{src + length - 1} to move")
+            for n in range(length):
+                a, b = src + n, dst + n
+                moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a])
+                origin[row][b] = a
+        for row in frame.rows:
+            if row not in event.rows:
+                maps.pop(row, None)  # it left the batch
+        maps.update(moved)
+        if event.model == "target":
+            frame.op, frame.moves, frame.origin = event.op, event.moves, origin
+            frame.after = {r: maps[r].copy() for r in frame.rows if r in maps}
+            frame.width_after = event.width
+        frame.bytes, frame.avoided = frame.bytes + event.bytes, frame.avoided + event.avoided
+
+    def _snapshot(self, frame: Frame, event: Kv, maps: dict[int, KvMap]) -> None:
+        copies = {r: maps[r].copy() for r in frame.rows if r in maps}
+        if event.model == "draft":
+            frame.drafter = copies
+            return
+        if event.runs and not event.reset:
+            frame.fed, frame.width = {r: m.copy() for r, m in copies.items()}, event.width
+        frame.after, frame.width_after = copies, event.width
+
+    def _commit(self, lane: LaneState, frame: Frame, event: Commit) -> None:
+        frame.accepted, frame.emitted = event.accepted, event.emitted
+        frame.kinds, frame.cut = event.kinds, event.cut
+        for row, ids, kinds in zip(frame.rows, event.emitted, event.kinds, strict=True):
+            state = lane.rows[row]
+            state.ids.extend(ids)
+            state.kinds += kinds
+            frame.length[row] = len(state.ids)
+
+
+def fold(events: Iterable[Event]) -> Fold:
+    """All events of a trace, folded."""
+    state = Fold()
+    for event in events:
+        state.push(event)
+    return state
+
+
+def check_cells(event: Event, cells: list[tuple[int, int]]) -> None:
+    """Raise ValueError when a run of slots lies outside the event's width (or the width is absurd)."""
+    if not 0 <= event.width <= MAX_WIDTH:
+        raise ValueError(f"seq {event.seq}: width {event.width} is outside 0..{MAX_WIDTH}")
+    for slot, length in cells:
+        if slot < 0 or length < 1 or slot + length > event.width:
+            raise ValueError(f"seq {event.seq}: slots {slot}..{slot + length - 1} lie outside width {event.width}")
+
+
+def expand(runs: list[list[int]]) -> list[int]:
+    """Runs [start, length] to the full list; a negative length repeats the start.
+
+    >>> expand([[3, 2], [7, -2]])
+    [3, 4, 7, 7]
+    """
+    out: list[int] = []
+    for start, length in runs:
+        out.extend([start] * -length if length < 0 else range(start, start + length))
+    return out

@@ -1,0 +1,246 @@
+"""Lane: what a decoding method works with. Turns tensors into events, keeps the step count and the clock.
+
+A method is a generator that calls these verbs in order and yields what they return (see `engine/methods`).
+Every event goes through a fold of the lane's own, on which the invariants are checked at the end of each step.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from engine import accept, check, feed, trace
+from engine.cache.padded import PaddedCache
+from engine.config import RunConfig
+from engine.fold import Fold
+from engine.forward import Output, forward
+from engine.models import Pair
+from engine.propose import Draft, Proposer, ragged
+from engine.row import Row
+from engine.runs import compress, kv_runs
+
+
+class Lane:
+    """One method on one static batch of rows. `observer(lane, cache, feed, mask)` sees every forward (for tests)."""
+
+    def __init__(
+        self,
+        name: str,
+        config: RunConfig,
+        pair: Pair,
+        rows: list[Row],
+        proposer: Proposer | None,
+        header: trace.Header,
+        step: int = 0,
+        batch: int = 0,
+        observer: object = None,
+        clock: float = 0.0,
+    ) -> None:
+        self.name, self.config, self.pair, self.proposer = name, config, pair, proposer
+        self.rows, self.scheduled = rows, []
+        self.step, self.batch, self.draft_id = step - 1, batch, 0
+        self.fold, self.checker = Fold(), check.Checker()
+        self.fold.push(header)
+        self.observer, self.clock = observer, clock
+        self._spans: list[list] = []
+        self.counts = {"rounds": 0, "drafted": 0, "accepted": 0, "emitted": 0, "fed": 0, "kv_bytes": 0, "kv_avoided": 0}
+
+    # -- what the methods call ------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> list[Row]:
+        return [r for r in self.rows if not r.done]
+
+    @property
+    def batch_rows(self) -> list[Row]:
+        """The rows of this step, finished ones included, in batch order."""
+        return [r for r in self.rows if r.row in self.scheduled]
+
+    def new_cache(self) -> PaddedCache:
+        """A rectangle for the lane's rows with room for two rounds behind the prompts."""
+        t = self.config.k + 1 if self.proposer else 1
+        longest = max(len(r.ids) for r in self.rows)
+        layers = self.pair.target.config.get_text_config().num_hidden_layers
+        return PaddedCache(layers, len(self.rows), longest + 2 * t, 2 * t, self.config.device)
+
+    def schedule(self, rows: list[Row]) -> trace.Event:
+        """Begin a step with these rows."""
+        self.step += 1
+        before, now = self.scheduled, [r.row for r in rows]
+        self.scheduled = now
+        joined, left = [r for r in now if r not in before], [r for r in before if r not in now]
+        return self._emit(trace.Schedule(rows=now, batch=self.batch, joined=joined, left=left))
+
+    def propose(self, rows: list[Row], limits: list[int]) -> Draft:
+        """Ask the proposer for at most min(K, limit) drafts per row."""
+        self.draft_id += 1
+        with self.timed("propose"):
+            return self.proposer.propose(rows, [min(self.config.k, n) for n in limits])
+
+    def no_draft(self, rows: list[Row]) -> Draft:
+        """An empty draft, for a prefill or a plain step."""
+        return ragged([[] for _ in rows], [0] * len(rows), self.config.k, "none", self.config.device)
+
+    def shift_drafter(self, shift: dict[int, int]) -> None:
+        """Let a drafter with a cache of its own use positions shifted by this much per row (BSP's drift)."""
+        if hasattr(self.proposer, "shift"):
+            self.proposer.shift.update(shift)
+
+    def proposed(self, rows: list[Row], draft: Draft) -> Iterator[trace.Event]:
+        """The drafts, and the KV entries that drafting wrote."""
+        tokens = draft.listed()
+        self.counts["drafted"] += sum(map(len, tokens))
+        q = draft.q and [[round(x, 4) for x in row] for row in draft.q]
+        yield self._emit(trace.Propose(draft=self.draft_id, tokens=tokens, why=draft.why, source=draft.source, q=q))
+        yield from self._drafter_kv(rows)
+
+    def verify(self, cache: PaddedCache, fed: feed.Feed, keep: Tensor | None = None) -> Output:
+        """One target forward over `fed`, written into the cache."""
+        with self.timed("verify"):
+            copied = cache.plan(fed.owners, fed.tokens, fed.positions)
+            self.counts["kv_bytes"] += copied
+            mask = fed.mask(cache.visible[:, : cache.width])
+            model, vocab = self.pair.target, self.pair.vocab
+            layers = self.proposer.layers if self.proposer else ()
+            out = forward(model, fed.tokens, fed.positions, mask, cache, vocab=vocab, keep=keep, layers=layers)
+            if self.observer:
+                self.observer(self, cache, fed, mask)
+            cache.advance(fed.tokens.shape[1])
+        self.counts["fed"] += out.tokens
+        return out
+
+    def verified(
+        self, cache: PaddedCache, fed: feed.Feed, logits: Tensor, accepted: Tensor, layout: str, prefill: bool = False
+    ) -> Iterator[trace.Event]:
+        """What was fed and chosen, and what the shadow shows in the columns just written."""
+        lens = fed.lens.tolist()
+        top = logits.topk(2, dim=-1)
+        ids, values = top.indices.tolist(), top.values.double().round(decimals=4).tolist()
+        yield self._emit(
+            trace.Verify(
+                draft=self.draft_id,
+                layout=layout,
+                tokens=None if prefill else fed.tokens.tolist(),
+                lens=lens,
+                positions=[compress(p) for p in fed.positions.tolist()],
+                owners=[max(0, o) for o in fed.owners[:, 0].tolist()],
+                slots=[fed.first] * len(lens),
+                choice=[[c[0] for c in row[: n + 1]] for row, n in zip(ids, lens, strict=True)],
+                top2=[
+                    [[i[1], v[0], v[1]] for i, v in zip(row[: j + 1], val[: j + 1], strict=True)]
+                    for row, val, j in zip(ids, values, accepted.tolist(), strict=True)
+                ],
+            )
+        )
+        yield self._emit(self._kv(cache, fed.first))
+
+    def commit(self, rows: list[Row], draft: Draft, accepted: Tensor, token: Tensor) -> trace.Event:
+        """Append accepted drafts and the target's token to the rows, as far as their limits allow."""
+        emitted, kinds, cuts = [], [], []
+        for row, d, j, t in zip(rows, draft.listed(), accepted.tolist(), token.tolist(), strict=True):
+            last = "p" if row.generated == 0 and not row.done else "b" if j == len(d) else "c"
+            kept, cut = row.commit([*d[:j], t])
+            emitted.append(kept)
+            kinds.append(("a" * j + last)[: len(kept)])
+            cuts.append(cut)
+        self.counts["rounds"] += 1
+        self.counts["accepted"] += int(accepted.sum())
+        self.counts["emitted"] += sum(map(len, emitted))
+        if self.proposer:
+            self.proposer.observe(rows, [len(d) for d in draft.listed()], accepted.tolist())
+        return self._emit(
+            trace.Commit(draft=self.draft_id, accepted=accepted.tolist(), emitted=emitted, kinds=kinds, cut=cuts)
+        )
+
+    def kv_state(self, cache: PaddedCache, rows: list[Row]) -> trace.Event:
+        """The whole shadow, after a copy."""
+        return self._emit(self._kv(cache, 0, reset=True, rows=[r.row for r in rows]))
+
+    def kv_hidden(self, cache: PaddedCache, hide: list[list[int]]) -> trace.Event:
+        """Slots that have just become invisible."""
+        return self._emit(trace.Kv(model="target", width=cache.width, hide=hide))
+
+    def kv_op(self, op: str, cache: PaddedCache, moves: list[list[int]], copied: int, avoided: int = 0) -> trace.Event:
+        """A copy (or a crop that avoided one). `moves` name every row that stays, in batch order."""
+        self.counts["kv_bytes"] += copied
+        self.counts["kv_avoided"] += avoided
+        return self._emit(
+            trace.KvOp(
+                op=op,
+                model="target",
+                width=cache.width,
+                rows=[m[0] for m in moves],
+                moves=moves,
+                bytes=copied,
+                avoided=avoided,
+            )
+        )
+
+    def finish(self) -> Iterator[trace.Event]:
+        """End the step: first violations, rows that are done, the spans."""
+        state = self.fold.lanes[self.name]
+        with self.timed("check"):
+            found = self.checker.frame(state, self.fold.header)
+        for violation in found:
+            yield self._emit(violation)
+        for row in self.batch_rows:
+            if row.done:
+                if self.proposer:
+                    self.proposer.drop(row.row)
+                yield self._emit(trace.RowDone(row=row.row, reason=row.done, tokens=len(row.output)))
+        device = self.config.device
+        sync = "none" if device == "cpu" else "device"
+        yield self._emit(trace.Spans(spans=self._spans, device=device, sync=sync))
+        self._spans = []
+        state.frames.clear()  # checked: a long run keeps no history here
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Add a span of this phase to the step."""
+        start = self._now()
+        yield
+        self._spans.append([phase, round(start, 5), round(self._now(), 5)])
+
+    # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _now(self) -> float:
+        if self.config.device.startswith("cuda"):
+            torch.cuda.synchronize()
+        return time.perf_counter() - self.clock
+
+    def _emit(self, event: trace.Event) -> trace.Event:
+        event = replace(event, lane=self.name, step=self.step)
+        self.fold.push(event)
+        return event
+
+    def _kv(self, cache: PaddedCache, first: int, reset: bool = False, rows: list[int] | None = None) -> trace.Kv:
+        shadow, visible = cache.shadow[:, first : cache.width], cache.visible[:, first : cache.width]
+        hidden = ((shadow[..., 0] >= 0) & ~visible).tolist()
+        owners, positions = shadow[..., 0].tolist(), shadow[..., 2].tolist()
+        runs: list[list[int]] = []
+        hide: list[list[int]] = []
+        for i, row in enumerate(rows or self.scheduled):
+            runs.extend(kv_runs(row, first, owners[i], positions[i]))
+            slots = [first + s for s, h in enumerate(hidden[i]) if h]
+            hide.extend([row, start, length] for start, length in compress(slots))
+        return trace.Kv(model="target", width=cache.width, reset=reset, runs=runs, hide=hide)
+
+    def _drafter_kv(self, rows: list[Row]) -> Iterator[trace.Event]:
+        cache = getattr(self.proposer, "cache", None)
+        if cache is None or not rows:
+            return
+        runs: list[list[int]] = []
+        for row in rows:
+            at = self.proposer.at[row.row]
+            entries = cache.shadow[at, : int(cache.count[at])]
+            runs.extend(kv_runs(row.row, 0, entries[:, 0].tolist(), entries[:, 2].tolist()))
+        width = max((run[1] + run[4] for run in runs), default=0)
+        yield self._emit(trace.Kv(model="draft", width=width, reset=True, runs=runs))
+
+
+def greedy_choice(logits: Tensor, draft: Draft) -> tuple[Tensor, Tensor]:
+    """Accepted drafts [B] and the target's next token [B] under greedy decoding; logits [B, K + 1, V]."""
+    return accept.greedy(draft.tokens, draft.lens, logits.argmax(dim=-1))

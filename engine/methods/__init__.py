@@ -1,0 +1,18 @@
+"""Decoding methods: one generator each, one screen each.
+
+While rows live: schedule, propose, verify, accept, commit, realign; yield an event after each.
+"""
+
+from collections.abc import Callable, Iterator
+
+from engine.lane import Lane
+from engine.methods.autoregressive import autoregressive
+from engine.methods.bsp import bsp
+from engine.methods.eqspec import eqspec
+from engine.trace import Event
+
+METHODS: dict[str, Callable[[Lane], Iterator[Event]]] = {
+    "autoregressive": autoregressive,
+    "eqspec": eqspec,
+    "bsp": bsp,
+}

@@ -1,0 +1,31 @@
+"""Step 0 of every method: feed the prompts, emit the first token of each row."""
+
+from collections.abc import Iterator
+
+import torch
+
+from engine import feed
+from engine.cache.padded import PaddedCache
+from engine.lane import Lane, greedy_choice
+from engine.trace import Event
+
+
+def prefill(lane: Lane, cache: PaddedCache, side: str) -> Iterator[Event]:
+    """All prompts in one rectangle padded on `side`. The cache then holds every prompt; the first token has no KV yet.
+
+    (papers.md A.5 starts with a verify pass over prompt and drafts instead; either is exact.)
+    """
+    rows = lane.live
+    yield lane.schedule(rows)
+    fed = feed.prompts(rows, side, lane.pair.pad_id, lane.config.device)
+    width = fed.tokens.shape[1]
+    last = torch.tensor([width - 1 if side == "left" else len(r.ids) - 1 for r in rows], device=fed.tokens.device)
+    keep, column = last.unique(return_inverse=True)
+    out = lane.verify(cache, fed, keep)
+    logits = out.logits[torch.arange(len(rows), device=last.device), column][:, None]  # [B, 1, V]
+    if lane.proposer:
+        lane.proposer.open(rows, out.hidden)
+    draft = lane.no_draft(rows)
+    accepted, token = greedy_choice(logits, draft)
+    yield from lane.verified(cache, fed, logits, accepted, side, prefill=True)
+    yield lane.commit(rows, draft, accepted, token)

@@ -1,0 +1,205 @@
+"""A session: one or more lanes on the same prompts, step by step on one clock, as one stream of events."""
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import torch
+import transformers
+
+from engine import equivalence, trace
+from engine.config import MAX_ROWS, ConfigError, RunConfig
+from engine.fold import Fold
+from engine.lane import Lane
+from engine.methods import METHODS
+from engine.models import Pair, load_pair
+from engine.propose import Proposer
+from engine.propose.draft_model import DraftModel
+from engine.propose.ngram import NGram
+from engine.row import Row
+
+#: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
+EXACT = {"autoregressive", "eqspec"}
+
+
+def run(config: RunConfig, prompts: Sequence[str], pair: Pair | None = None, **kwargs: object) -> Iterator[trace.Event]:
+    """One method on these prompts: a session with a single lane named after the method."""
+    yield from session({config.method: config}, prompts, pair=pair, **kwargs)
+
+
+def session(
+    lanes: dict[str, RunConfig],
+    prompts: Sequence[str | list[int]],
+    *,
+    pair: Pair | None = None,
+    title: str = "",
+    stop: Callable[[], bool] | None = None,
+    certify: bool = True,
+    observer: object = None,
+) -> Iterator[trace.Event]:
+    """Run every lane on `prompts` (texts, or token ids), one step of each in turn.
+
+    Yields a header, the lanes' events, a compare event per row (unless `certify` is False) and an end per lane and
+    for the session. `stop` is asked before every step. Lanes share target, draft and device of the first lane.
+    Raises ConfigError for prompts that cannot run and ModelError for a pair that cannot be loaded.
+    """
+    first = next(iter(lanes.values()))
+    pair = pair or load_pair(first)
+    ids = [encode(pair, p, first, n) for n, p in enumerate(prompts)]
+    if not ids or len(ids) > MAX_ROWS:
+        raise ConfigError("prompts", len(ids), f"give 1 to {MAX_ROWS} prompts")
+    texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
+    header = header_of(lanes, pair, texts, ids, title)
+    yield from _Stream(lanes, pair, header, stop or (lambda: False), certify, observer)
+
+
+def encode(pair: Pair, prompt: str | list[int], config: RunConfig, row: int) -> list[int]:
+    """Ids of one prompt after templating. Raises ConfigError when it is empty or leaves no room for a token."""
+    if isinstance(prompt, str) and not prompt.strip():
+        raise ConfigError(f"prompts[{row}]", prompt, "write at least one visible character")
+    ids = pair.encode(prompt, config.chat) if isinstance(prompt, str) else list(prompt)
+    if not ids:
+        raise ConfigError(f"prompts[{row}]", prompt, "it has no tokens; write at least one")
+    if len(ids) >= pair.context:
+        works = f"it has {len(ids)} tokens after templating; the model's context is {pair.context}, so at most "
+        raise ConfigError(f"prompts[{row}]", f"{str(prompt)[:40]}...", f"{works}{pair.context - 1} fit")
+    return ids
+
+
+def header_of(
+    lanes: dict[str, RunConfig], pair: Pair, texts: list[str], ids: list[list[int]], title: str
+) -> trace.Header:
+    first = next(iter(lanes.values()))
+    return trace.Header(
+        title=title,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        models=pair.info,
+        dtype=first.dtype,
+        device=first.device,
+        versions={"torch": torch.__version__, "transformers": transformers.__version__},
+        machine={"cpu": platform.processor() or platform.machine(), "threads": torch.get_num_threads()},
+        stop_ids=sorted(pair.stop_ids),
+        pad_id=pair.pad_id,
+        positions=pair.positions,
+        chat=first.chat and getattr(pair, "templated", True),
+        prompts=[{"row": n, "text": t, "ids": i, "arrive": 0} for n, (t, i) in enumerate(zip(texts, ids, strict=True))],
+        lanes=[{"lane": name, "config": config.to_json()} for name, config in lanes.items()],
+    )
+
+
+def proposer_of(config: RunConfig, pair: Pair) -> Proposer | None:
+    """The configured proposer, fresh; none for autoregressive decoding."""
+    if config.method == "autoregressive":
+        return None
+    if config.proposer == "ngram":
+        return NGram(config.k, config.device)
+    return DraftModel(
+        pair.draft,
+        k=config.k,
+        vocab=pair.vocab,
+        context=pair.context,
+        stop_ids=pair.stop_ids,
+        device=config.device,
+        name=config.proposer,
+    )
+
+
+def decode(
+    name: str, config: RunConfig, pair: Pair, header: trace.Header, observer: object = None, clock: float = 0.0
+) -> Iterator[trace.Event]:
+    """One lane: its rows in static batches of `config.batch`, one after the other, steps counted through."""
+    endless = "no_stop" in config.faults
+    stop_ids = frozenset() if endless else pair.stop_ids
+    rows = [
+        Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless)
+        for p in header.prompts
+    ]
+    size, step, totals = config.batch or len(rows), 0, {}
+    for batch, at in enumerate(range(0, len(rows), size)):
+        part = rows[at : at + size]
+        lane = Lane(name, config, pair, part, proposer_of(config, pair), header, step, batch, observer, clock)
+        yield from METHODS[config.method](lane)
+        step = lane.step + 1
+        totals = {k: totals.get(k, 0) + n for k, n in lane.counts.items()}
+    yield trace.End(lane=name, step=max(0, step - 1), status="done", totals=totals)
+
+
+class _Stream:
+    """Interleaves the lanes, numbers the events, adds token pieces and comparisons."""
+
+    def __init__(
+        self,
+        lanes: dict[str, RunConfig],
+        pair: Pair,
+        header: trace.Header,
+        stop: Callable[[], bool],
+        certify: bool,
+        observer: object,
+    ) -> None:
+        self.lanes, self.pair, self.header, self.stop, self.certify = lanes, pair, header, stop, certify
+        clock = time.perf_counter()
+        self.sources = {name: decode(name, config, pair, header, observer, clock) for name, config in lanes.items()}
+        self.fold, self.witness = Fold(), {name: equivalence.Witness() for name in lanes}
+        self.seq, self.known = 0, set()
+        self.noise = equivalence.FLOOR[pair.target.dtype]
+
+    def __iter__(self) -> Iterator[trace.Event]:
+        yield self._number(self.header)
+        yield from self._pieces(i for p in self.header.prompts for i in p["ids"])
+        live, status = list(self.lanes), "done"
+        while live:
+            if self.stop():
+                status = "stopped"
+                break
+            for name in list(live):
+                yield from self._step(name, live)
+        for name in live:
+            self.sources[name].close()
+            yield self._number(trace.End(lane=name, status=status))
+        yield self._number(trace.End(status=status))
+
+    def _step(self, name: str, live: list[str]) -> Iterator[trace.Event]:
+        for event in self.sources[name]:
+            if isinstance(event, trace.End):
+                live.remove(name)
+                if self.certify:
+                    yield from self._compare(name, event.step)
+                yield self._number(event)
+                return
+            yield from self._pieces(ids_in(event))
+            yield self._number(event)
+            rows = self.fold.lanes[name].frames[-1].rows
+            self.witness[name].watch(event, rows)
+            if isinstance(event, trace.Spans):
+                self.fold.lanes[name].frames.clear()
+                return
+
+    def _compare(self, name: str, step: int) -> Iterator[trace.Event]:
+        measure = self.lanes[name].method in EXACT
+        witness, noise = self.witness[name], self.noise
+        events, self.noise = equivalence.compare_lane(self.pair, self.fold, name, witness, noise, measure)
+        for event in events:
+            yield from self._pieces(i for i in (event.expected,) if i is not None and i >= 0)
+            yield self._number(replace(event, lane=name, step=step))
+
+    def _pieces(self, ids: Iterable[int]) -> Iterator[trace.Event]:
+        if new := sorted(set(ids) - self.known):
+            self.known.update(new)
+            yield self._number(trace.Pieces(pieces=self.pair.pieces(new)))
+
+    def _number(self, event: trace.Event) -> trace.Event:
+        event = replace(event, seq=self.seq)
+        self.seq += 1
+        self.fold.push(event)
+        return event
+
+
+def ids_in(event: trace.Event) -> Iterator[int]:
+    """Token ids that an event mentions."""
+    if isinstance(event, trace.Propose):
+        yield from (t for row in event.tokens for t in row)
+    elif isinstance(event, trace.Verify):
+        yield from (t for row in event.choice for t in row)
+        yield from (int(top[0]) for row in event.top2 for top in row)
