@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, fields
 
-METHODS = ("autoregressive", "eqspec", "bsp")
+METHODS = ("autoregressive", "eqspec", "slots", "bsp")
 PROPOSERS = ("ngram", "draft_model", "self_skip")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
@@ -20,7 +20,7 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
-    "method": ("exspec", "slots", "rollback", "dsd", "minedraft"),
+    "method": ("exspec", "rollback", "dsd", "minedraft"),
     "proposer": ("eagle3", "mtp", "hybrid"),
     "sampling": ("shared_noise", "rejection"),
     "fidelity": ("paper",),

@@ -9,7 +9,7 @@ from transformers.cache_utils import DynamicCache
 from engine.fold import Fold
 from engine.forward import forward
 from engine.models import Pair
-from engine.trace import Commit, Compare, Event, Verify
+from engine.trace import Compare
 
 #: Assumed logit noise by dtype until the run itself has measured some.
 FLOOR = {torch.float64: 1e-9, torch.float32: 2e-4, torch.float16: 0.1, torch.bfloat16: 0.4}
@@ -17,20 +17,23 @@ FLOOR = {torch.float64: 1e-9, torch.float32: 2e-4, torch.float16: 0.1, torch.bfl
 
 @dataclass(slots=True)
 class Witness:
-    """The lane's own logits at every generated token: [chosen id, its logit, second id, its logit] per row."""
+    """The lane's own logits at every generated token: (chosen id, its logit, second id, its logit) per row.
+
+    They come from the lane and not from its events, whose logits are rounded: noise is measured, not made.
+    """
 
     seen: dict[int, list[tuple[int, float, int, float]]] = field(default_factory=dict)
-    _last: Verify | None = None
+    _top: tuple[list, list] = ((), ())
 
-    def watch(self, event: Event, rows: list[int]) -> None:
-        """Collect from a lane's events; `rows` is the batch order of the step."""
-        if isinstance(event, Verify):
-            self._last = event
-        elif isinstance(event, Commit) and self._last:
-            for i, row in enumerate(rows):
-                entries = zip(self._last.choice[i], self._last.top2[i], strict=False)
-                found = [(c, first, int(second), other) for c, (second, first, other) in entries]
-                self.seen.setdefault(row, []).extend(found[: len(event.emitted[i])])
+    def saw(self, ids: list[list[list[int]]], values: list[list[list[float]]]) -> None:
+        """One verified forward: [B][T][2] ids and logits of the two best tokens."""
+        self._top = (ids, values)
+
+    def kept(self, rows: list[int], emitted: list[list[int]]) -> None:
+        """The tokens that each row of that forward took from it."""
+        for row, ids, values, tokens in zip(rows, *self._top, emitted, strict=True):
+            found = [(i[0], v[0], i[1], v[1]) for i, v in zip(ids, values, strict=True)]
+            self.seen.setdefault(row, []).extend(found[: len(tokens)])
 
 
 def reference_logits(pair: Pair, ids: list[int], prompt: int) -> Tensor:  # [N, V], N = len(ids) - prompt

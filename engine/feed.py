@@ -16,7 +16,20 @@ class Feed:
     positions: Tensor  # [B, T] int64
     owners: Tensor  # [B, T] int64
     lens: Tensor  # [B] int64
-    first: int  # slot of column 0
+    first: int | Tensor  # slot of column 0, of the batch or [B] of each row
+
+    @property
+    def starts(self) -> list[int]:
+        """Slot of column 0 of each row."""
+        return [self.first] * len(self.lens) if isinstance(self.first, int) else self.first.tolist()
+
+    @property
+    def new(self) -> Tensor:  # [B, T, T] bool
+        """Which of the new columns a query sees: itself, and the real ones to its left."""
+        t = self.tokens.shape[1]
+        eye = torch.eye(t, dtype=torch.bool, device=self.tokens.device)
+        left = torch.ones(t, t, dtype=torch.bool, device=self.tokens.device).tril(-1)
+        return eye | (left & (self.owners >= 0)[:, None, :])
 
     def mask(self, visible: Tensor) -> Tensor:  # visible [B, S0] -> [B, T, S0 + T]
         """Old slots as `visible` says; of the new columns a query sees itself and real ones to its left.
@@ -27,11 +40,8 @@ class Feed:
                     1 1 1 | 1 1             0 1 1 | 1 1
         """
         b, t = self.tokens.shape
-        eye = torch.eye(t, dtype=torch.bool, device=visible.device)
-        left = torch.ones(t, t, dtype=torch.bool, device=visible.device).tril(-1)
-        new = eye | (left & (self.owners >= 0)[:, None, :])
         old = visible[:, None, :].expand(b, t, visible.shape[1])
-        return torch.cat([old, new], dim=2)
+        return torch.cat([old, self.new], dim=2)
 
 
 def prompts(rows: list[Row], side: str, pad_id: int, device: str) -> Feed:
@@ -56,7 +66,7 @@ def round_of(
     rows: list[Row],
     draft: Tensor,  # [B, K] int64
     lens: Tensor,  # [B] int64
-    first: int,
+    first: int | Tensor,
     shift: list[int] | None = None,  # [B] added to the content index: BSP's drift
 ) -> Feed:
     """Last committed token and drafts, [B, K + 1], written to the slots from `first` on.

@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from engine import accept, check, feed, trace
+from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
+from engine.equivalence import Witness
 from engine.fold import Fold
 from engine.forward import Output, forward
 from engine.models import Pair
@@ -38,13 +40,15 @@ class Lane:
         batch: int = 0,
         observer: object = None,
         clock: float = 0.0,
+        witness: Witness | None = None,
     ) -> None:
         self.name, self.config, self.pair, self.proposer = name, config, pair, proposer
-        self.rows, self.scheduled = rows, []
+        self.rows = rows
+        self.batch_rows: list[Row] = []  # rows of this step, finished ones included, in batch order
         self.step, self.batch, self.draft_id = step - 1, batch, 0
         self.fold, self.checker = Fold(), check.Checker()
         self.fold.push(header)
-        self.observer, self.clock = observer, clock
+        self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
         self.counts = {"rounds": 0, "drafted": 0, "accepted": 0, "emitted": 0, "fed": 0, "kv_bytes": 0, "kv_avoided": 0}
 
@@ -55,22 +59,20 @@ class Lane:
         return [r for r in self.rows if not r.done]
 
     @property
-    def batch_rows(self) -> list[Row]:
-        """The rows of this step, finished ones included, in batch order."""
-        return [r for r in self.rows if r.row in self.scheduled]
+    def layers(self) -> int:
+        return self.pair.target.config.get_text_config().num_hidden_layers
 
     def new_cache(self) -> PaddedCache:
         """A rectangle for the lane's rows with room for two rounds behind the prompts."""
         t = self.config.k + 1 if self.proposer else 1
         longest = max(len(r.ids) for r in self.rows)
-        layers = self.pair.target.config.get_text_config().num_hidden_layers
-        return PaddedCache(layers, len(self.rows), longest + 2 * t, 2 * t, self.config.device)
+        return PaddedCache(self.layers, len(self.rows), longest + 2 * t, 2 * t, self.config.device)
 
     def schedule(self, rows: list[Row]) -> trace.Event:
         """Begin a step with these rows."""
         self.step += 1
-        before, now = self.scheduled, [r.row for r in rows]
-        self.scheduled = now
+        before, now = [r.row for r in self.batch_rows], [r.row for r in rows]
+        self.batch_rows = rows
         joined, left = [r for r in now if r not in before], [r for r in before if r not in now]
         return self._emit(trace.Schedule(rows=now, batch=self.batch, joined=joined, left=left))
 
@@ -97,28 +99,31 @@ class Lane:
         yield self._emit(trace.Propose(draft=self.draft_id, tokens=tokens, why=draft.why, source=draft.source, q=q))
         yield from self._drafter_kv(rows)
 
-    def verify(self, cache: PaddedCache, fed: feed.Feed, keep: Tensor | None = None) -> Output:
+    def verify(self, cache: TargetCache, fed: feed.Feed, keep: Tensor | None = None) -> Output:
         """One target forward over `fed`, written into the cache."""
         with self.timed("verify"):
-            copied = cache.plan(fed.owners, fed.tokens, fed.positions)
-            self.counts["kv_bytes"] += copied
-            mask = fed.mask(cache.visible[:, : cache.width])
+            mask = cache.feed(fed)
             model, vocab = self.pair.target, self.pair.vocab
             layers = self.proposer.layers if self.proposer else ()
             out = forward(model, fed.tokens, fed.positions, mask, cache, vocab=vocab, keep=keep, layers=layers)
             if self.observer:
                 self.observer(self, cache, fed, mask)
-            cache.advance(fed.tokens.shape[1])
+            cache.advance(fed)
         self.counts["fed"] += out.tokens
         return out
 
     def verified(
-        self, cache: PaddedCache, fed: feed.Feed, logits: Tensor, accepted: Tensor, layout: str, prefill: bool = False
+        self, cache: TargetCache, fed: feed.Feed, logits: Tensor, accepted: Tensor, layout: str, prefill: bool = False
     ) -> Iterator[trace.Event]:
         """What was fed and chosen, and what the shadow shows in the columns just written."""
-        lens = fed.lens.tolist()
+        lens, grown = fed.lens.tolist(), getattr(cache, "grown", 0)
+        if grown:
+            width, rows = int(fed.first), self.batch_rows
+            yield self.kv_op("grow", width, [[r.row, 0, 0, width] for r in rows], grown)
         top = logits.topk(2, dim=-1)
-        ids, values = top.indices.tolist(), top.values.double().round(decimals=4).tolist()
+        exact = top.values.double()
+        ids, values = top.indices.tolist(), exact.round(decimals=4).tolist()
+        self.witness.saw(ids, exact.tolist())
         yield self._emit(
             trace.Verify(
                 draft=self.draft_id,
@@ -127,7 +132,7 @@ class Lane:
                 lens=lens,
                 positions=[compress(p) for p in fed.positions.tolist()],
                 owners=[max(0, o) for o in fed.owners[:, 0].tolist()],
-                slots=[fed.first] * len(lens),
+                slots=fed.starts,
                 choice=[[c[0] for c in row[: n + 1]] for row, n in zip(ids, lens, strict=True)],
                 top2=[
                     [[i[1], v[0], v[1]] for i, v in zip(row[: j + 1], val[: j + 1], strict=True)]
@@ -135,7 +140,7 @@ class Lane:
                 ],
             )
         )
-        yield self._emit(self._kv(cache, fed.first))
+        yield self._emit(self._kv(cache, fed.starts, fed.tokens.shape[1]))
 
     def commit(self, rows: list[Row], draft: Draft, accepted: Tensor, token: Tensor) -> trace.Event:
         """Append accepted drafts and the target's token to the rows, as far as their limits allow."""
@@ -146,6 +151,7 @@ class Lane:
             emitted.append(kept)
             kinds.append(("a" * j + last)[: len(kept)])
             cuts.append(cut)
+        self.witness.kept([r.row for r in rows], emitted)
         self.counts["rounds"] += 1
         self.counts["accepted"] += int(accepted.sum())
         self.counts["emitted"] += sum(map(len, emitted))
@@ -155,15 +161,15 @@ class Lane:
             trace.Commit(draft=self.draft_id, accepted=accepted.tolist(), emitted=emitted, kinds=kinds, cut=cuts)
         )
 
-    def kv_state(self, cache: PaddedCache, rows: list[Row]) -> trace.Event:
+    def kv_state(self, cache: TargetCache, rows: list[Row]) -> trace.Event:
         """The whole shadow, after a copy."""
-        return self._emit(self._kv(cache, 0, reset=True, rows=[r.row for r in rows]))
+        return self._emit(self._kv(cache, [0] * len(rows), cache.width, reset=True, rows=[r.row for r in rows]))
 
-    def kv_hidden(self, cache: PaddedCache, hide: list[list[int]]) -> trace.Event:
+    def kv_hidden(self, cache: TargetCache, hide: list[list[int]]) -> trace.Event:
         """Slots that have just become invisible."""
         return self._emit(trace.Kv(model="target", width=cache.width, hide=hide))
 
-    def kv_op(self, op: str, cache: PaddedCache, moves: list[list[int]], copied: int, avoided: int = 0) -> trace.Event:
+    def kv_op(self, op: str, width: int, moves: list[list[int]], copied: int, avoided: int = 0) -> trace.Event:
         """A copy (or a crop that avoided one). `moves` name every row that stays, in batch order."""
         self.counts["kv_bytes"] += copied
         self.counts["kv_avoided"] += avoided
@@ -171,7 +177,7 @@ class Lane:
             trace.KvOp(
                 op=op,
                 model="target",
-                width=cache.width,
+                width=width,
                 rows=[m[0] for m in moves],
                 moves=moves,
                 bytes=copied,
@@ -216,16 +222,20 @@ class Lane:
         self.fold.push(event)
         return event
 
-    def _kv(self, cache: PaddedCache, first: int, reset: bool = False, rows: list[int] | None = None) -> trace.Kv:
-        shadow, visible = cache.shadow[:, first : cache.width], cache.visible[:, first : cache.width]
-        hidden = ((shadow[..., 0] >= 0) & ~visible).tolist()
-        owners, positions = shadow[..., 0].tolist(), shadow[..., 2].tolist()
+    def _kv(
+        self, cache: TargetCache, starts: list[int], columns: int, reset: bool = False, rows: list[int] | None = None
+    ) -> trace.Kv:
+        """KV entries of each row in `columns` slots from its start on, read from the shadow."""
+        stale = ((cache.shadow[:, : cache.width, 0] >= 0) & ~cache.visible[:, : cache.width]).tolist()
+        owners = cache.shadow[:, : cache.width, 0].tolist()
+        positions = cache.shadow[:, : cache.width, 2].tolist()
         runs: list[list[int]] = []
         hide: list[list[int]] = []
-        for i, row in enumerate(rows or self.scheduled):
-            runs.extend(kv_runs(row, first, owners[i], positions[i]))
-            slots = [first + s for s, h in enumerate(hidden[i]) if h]
-            hide.extend([row, start, length] for start, length in compress(slots))
+        for i, row in enumerate(rows or [r.row for r in self.batch_rows]):
+            part = slice(starts[i], starts[i] + columns)
+            runs.extend(kv_runs(row, starts[i], owners[i][part], positions[i][part]))
+            slots = [s for s, h in enumerate(stale[i][part], starts[i]) if h]
+            hide.extend([row, at, length] for at, length in compress(slots))
         return trace.Kv(model="target", width=cache.width, reset=reset, runs=runs, hide=hide)
 
     def _drafter_kv(self, rows: list[Row]) -> Iterator[trace.Event]:

@@ -21,7 +21,7 @@ from engine.propose.ngram import NGram
 from engine.row import Row
 
 #: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
-EXACT = {"autoregressive", "eqspec"}
+EXACT = {"autoregressive", "eqspec", "slots"}
 
 
 def run(config: RunConfig, prompts: Sequence[str], pair: Pair | None = None, **kwargs: object) -> Iterator[trace.Event]:
@@ -107,7 +107,13 @@ def proposer_of(config: RunConfig, pair: Pair) -> Proposer | None:
 
 
 def decode(
-    name: str, config: RunConfig, pair: Pair, header: trace.Header, observer: object = None, clock: float = 0.0
+    name: str,
+    config: RunConfig,
+    pair: Pair,
+    header: trace.Header,
+    observer: object = None,
+    clock: float = 0.0,
+    witness: equivalence.Witness | None = None,
 ) -> Iterator[trace.Event]:
     """One lane: its rows in static batches of `config.batch`, one after the other, steps counted through."""
     endless = "no_stop" in config.faults
@@ -119,7 +125,7 @@ def decode(
     size, step, totals = config.batch or len(rows), 0, {}
     for batch, at in enumerate(range(0, len(rows), size)):
         part = rows[at : at + size]
-        lane = Lane(name, config, pair, part, proposer_of(config, pair), header, step, batch, observer, clock)
+        lane = Lane(name, config, pair, part, proposer_of(config, pair), header, step, batch, observer, clock, witness)
         yield from METHODS[config.method](lane)
         step = lane.step + 1
         totals = {k: totals.get(k, 0) + n for k, n in lane.counts.items()}
@@ -140,8 +146,11 @@ class _Stream:
     ) -> None:
         self.lanes, self.pair, self.header, self.stop, self.certify = lanes, pair, header, stop, certify
         clock = time.perf_counter()
-        self.sources = {name: decode(name, config, pair, header, observer, clock) for name, config in lanes.items()}
         self.fold, self.witness = Fold(), {name: equivalence.Witness() for name in lanes}
+        self.sources = {
+            name: decode(name, config, pair, header, observer, clock, self.witness[name])
+            for name, config in lanes.items()
+        }
         self.seq, self.known = 0, set()
         self.noise = equivalence.FLOOR[pair.target.dtype]
 
@@ -170,8 +179,6 @@ class _Stream:
                 return
             yield from self._pieces(ids_in(event))
             yield self._number(event)
-            rows = self.fold.lanes[name].frames[-1].rows
-            self.witness[name].watch(event, rows)
             if isinstance(event, trace.Spans):
                 self.fold.lanes[name].frames.clear()
                 return

@@ -6,7 +6,7 @@ Step 0 is the prefill; step r is round r. Equal steps of two lanes are the same 
 
 Within a lane a step is these events, in this order (those in brackets only when they apply):
 
-    schedule -> [propose] -> verify -> kv(target) -> [kv(draft)] -> commit -> [kv(hide)]
+    schedule -> [propose] -> [kv(draft)] -> [kv_op(grow)] -> verify -> kv(target) -> commit -> [kv(hide)]
              -> [kv_op -> kv(reset)] -> [violation ...] -> [row_done ...] -> spans
 
 Lists that have one entry per row follow the row order of the step's `schedule`.
@@ -148,7 +148,7 @@ class Kv(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KvOp(Event):
-    """A copy of KV entries: realign, compact, join, split, crop, concatenate. Every copy is counted.
+    """A copy of KV entries: realign, compact, join, split, grow, crop (copies nothing). Every copy is counted.
 
     `rows`: the batch after the copy, in order; rows not listed have left it. `moves`: [row, source slot,
     destination slot, length] of every entry that is kept, holes included. `bytes`: read by the copy (keys and

@@ -1,1 +1,25 @@
-"""KV caches with per-row rollback: `padded` (realigned rectangles) and `slots` (written in place)."""
+"""KV caches with per-row rollback: `padded` (realigned rectangles) and `slots` (written in place, nothing moves)."""
+
+from typing import Protocol
+
+from torch import Tensor
+
+from engine.feed import Feed
+
+
+class TargetCache(Protocol):
+    """What a method verifies into. `shadow` [B, S, 3]: owner, token, position of every entry; `visible` [B, S]."""
+
+    shadow: Tensor
+    width: int
+
+    @property
+    def visible(self) -> Tensor: ...
+
+    def feed(self, fed: Feed) -> Tensor:
+        """Prepare to write `fed`; returns the mask [B, T, S] of its forward."""
+        ...
+
+    def advance(self, fed: Feed) -> None:
+        """The forward has written `fed`."""
+        ...

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from engine.feed import Feed
+
 EMPTY = -1
 
 
@@ -80,6 +82,7 @@ class PaddedCache(Cache):
         self.width, self.capacity, self.spare = 0, capacity, spare
         self.shadow = torch.full((rows, capacity, 3), EMPTY, dtype=torch.int64, device=device)
         self.visible = torch.zeros(rows, capacity, dtype=torch.bool, device=device)
+        self.grown = 0  # bytes copied by the last feed because it had to enlarge the rectangle
         self._feed: Tensor | None = None
 
     @property
@@ -119,9 +122,14 @@ class PaddedCache(Cache):
         self.shadow[:, start:end] = self._feed
         self.visible[:, start:end] = self._feed[..., 0] >= 0
 
-    def advance(self, columns: int) -> None:
+    def feed(self, fed: Feed) -> Tensor:  # [B, T, S] bool
+        """Make room for `fed` and give the mask of its forward."""
+        self.grown = self.plan(fed.owners, fed.tokens, fed.positions)
+        return fed.mask(self.visible[:, : self.width])
+
+    def advance(self, fed: Feed) -> None:
         """Count the columns that the forward has just written."""
-        self.width += columns
+        self.width += fed.tokens.shape[1]
 
     def crop(self, width: int) -> None:
         """Forget the slots from `width` on; nothing is copied."""

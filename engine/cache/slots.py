@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from engine.feed import Feed
+
 EMPTY = -1
 
 
@@ -61,17 +63,57 @@ class SlotLayer(CacheLayerMixin):
 class SlotCache(Cache):
     """R rows of `capacity` slots. `count[r]`: valid entries of row r, which are its content 0..count-1.
 
-    `copied`: bytes that had to be gathered because the rows of a forward were not the first ones.
+    `width`: slots ever used. `copied`: bytes that had to be gathered because the rows of a forward were not the first ones.
     """
 
     def __init__(self, layers: int, rows: int, capacity: int, device: str = "cpu") -> None:
         super().__init__(layers=[SlotLayer(self, first=n == 0) for n in range(layers)])
-        self.rows, self.capacity, self.copied = rows, capacity, 0
+        self.rows, self.capacity, self.copied, self.width = rows, capacity, 0, 0
         self.shadow = torch.full((rows, capacity, 3), EMPTY, dtype=torch.int64, device=device)
         self.count = torch.zeros(rows, dtype=torch.int64, device=device)
         self.where: tuple[Tensor, Tensor, int] | None = None
         self.leading = True
         self._feed: Tensor | None = None
+
+    @property
+    def visible(self) -> Tensor:  # [R, width] bool
+        return torch.arange(self.width, device=self.count.device) < self.count[:, None]
+
+    def feed(self, fed: Feed) -> Tensor:  # [B, T, S] bool
+        """Write `fed` into the first B rows, each at its own offset; gives the mask of its forward.
+
+        Two rows with 2 and 1 entries, T=2, row 1 without a draft:   1 1 1 0   1 1 0
+                                                                     1 1 1 1   1 1 1
+        """
+        device = fed.tokens.device
+        first = torch.tensor(fed.starts, device=device)
+        slots = first[:, None] + torch.arange(fed.tokens.shape[1], device=device)
+        rows = torch.arange(len(first), device=device)
+        mask = self.plan(rows, slots, fed.owners, fed.tokens, fed.positions)
+        where = self.where[1][:, None, :].expand_as(fed.new)
+        return mask.scatter(2, where, fed.new & mask.gather(2, where))
+
+    def advance(self, fed: Feed) -> None:
+        """The real columns of `fed` are in: they count until `rollback` says how many are kept."""
+        self.count[: len(fed.lens)] = fed.owners.amax(dim=1) + 1
+
+    def rollback(self, counts: list[int]) -> None:
+        """Keep so many entries of each of the first rows; the rest is stale. Nothing is written."""
+        self.count[: len(counts)] = torch.tensor(counts, device=self.count.device)
+
+    @torch.inference_mode()  # the tensors were made by a forward
+    def move_row(self, source: int, target: int) -> int:  # bytes read
+        """Copy one row's entries over another's, so that the active rows stay the first ones."""
+        n = int(self.count[source])
+        for layer in self.layers:
+            if layer.is_initialized:
+                layer.keys[target, :n] = layer.keys[source, :n]
+                layer.values[target, :n] = layer.values[source, :n]
+        self.shadow[target] = EMPTY
+        self.shadow[target, :n] = self.shadow[source, :n]
+        self.count[target] = n
+        k = self.layers[0].keys
+        return 2 * len(self.layers) * n * k.shape[2] * k.shape[3] * k.element_size()
 
     def plan(
         self,
@@ -86,7 +128,7 @@ class SlotCache(Cache):
         Two rows with counts 2 and 1, T=2:   row 0: 1 1 1 0 | 1 1 1 1    row 1: 1 1 0 0 | 1 1 1 0
         """
         n = int(slots.max()) + 1
-        self.where = (rows, slots, n)
+        self.where, self.width = (rows, slots, n), max(self.width, n)
         self.leading = bool((rows == torch.arange(len(rows), device=rows.device)).all())
         self._feed = torch.stack([owners, tokens, positions], dim=-1)
         if not self.leading and self.layers[0].is_initialized:

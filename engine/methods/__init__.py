@@ -9,10 +9,12 @@ from engine.lane import Lane
 from engine.methods.autoregressive import autoregressive
 from engine.methods.bsp import bsp
 from engine.methods.eqspec import eqspec
+from engine.methods.slots import slots
 from engine.trace import Event
 
 METHODS: dict[str, Callable[[Lane], Iterator[Event]]] = {
     "autoregressive": autoregressive,
     "eqspec": eqspec,
+    "slots": slots,
     "bsp": bsp,
 }

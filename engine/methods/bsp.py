@@ -97,5 +97,5 @@ def leave(lane: Lane, cache: PaddedCache) -> Iterator[Event]:
         return
     with lane.timed("compact"):
         copied = cache.select(torch.tensor(stay, device=cache.shadow.device))
-    yield lane.kv_op("compact", cache, [[rows[i].row, 0, 0, cache.width] for i in stay], copied)
+    yield lane.kv_op("compact", cache.width, [[rows[i].row, 0, 0, cache.width] for i in stay], copied)
     yield lane.kv_state(cache, [rows[i] for i in stay])

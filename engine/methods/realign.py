@@ -37,5 +37,5 @@ def realign(lane: Lane, cache: PaddedCache, rows: list[Row]) -> Iterator[Event]:
             index = [torch.tensor(x, device=device) for x in (stay, source, target)]
             copied, avoided = cache.realign(*index, width), 0
             op = "realign" if len(stay) == len(rows) else "compact"
-    yield lane.kv_op(op, cache, moves, copied, avoided)
+    yield lane.kv_op(op, cache.width, moves, copied, avoided)
     yield lane.kv_state(cache, [rows[i] for i in stay])

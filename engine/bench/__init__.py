@@ -1,0 +1,1 @@
+"""Measurements of this machine. Ratios from alternating runs, medians; never asserted in the test suite."""

@@ -1,0 +1,25 @@
+"""Measure this machine: the methods against plain decoding, or the page in a real Chromium."""
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--page", action="store_true", help="the page: first paint, interactive, bytes, probe")
+    parser.add_argument("--minutes", type=float, default=5.0, help="length of the page's probe (default 5)")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="batch sizes (default 1 8; at most 8)")
+    parser.add_argument("--proposer", default="ngram")
+    parser.add_argument("--k", type=int, default=4)
+    parser.add_argument("--max-new", type=int, default=32)
+    parser.add_argument("--repeats", type=int, default=3)
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.page:
+        from engine.bench import page
+
+        return page.main(args.minutes)
+    from engine.bench import methods
+
+    for line in methods.report(tuple(args.batch), args.proposer, args.k, args.max_new, args.repeats):
+        print(line, flush=True)
+    return 0

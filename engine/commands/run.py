@@ -1,0 +1,90 @@
+"""Decode prompts with one method. Prints one line per row, `row<TAB>JSON string`; notes and errors go to stderr."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from engine.config import FAULTS, METHODS, PROPOSERS, ConfigError, RunConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--method", default="eqspec", help=f"{', '.join(METHODS)} (default eqspec)")
+    parser.add_argument("--prompt", action="append", default=[], help="a prompt; repeat for more rows")
+    parser.add_argument("--prompts", type=Path, help="a file: JSON lines with a 'prompt' field, or one prompt per line")
+    parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts")
+    parser.add_argument("--max-new", type=int, default=48, help="tokens per row (default 48)")
+    parser.add_argument("--k", type=int, default=4, help="drafts per round (default 4)")
+    parser.add_argument("--proposer", default="ngram", help=f"{', '.join(PROPOSERS)} (default ngram)")
+    parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
+    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
+    parser.add_argument("--batch", type=int, help="rows decoded together (default: all)")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
+    faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
+    parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
+    parser.add_argument("--out", type=Path, help="write the trace here")
+
+
+def main(args: argparse.Namespace) -> int:
+    faults = None if args.fault is None else frozenset(args.fault) - {"none"}
+    config = RunConfig(
+        method=args.method,
+        proposer=args.proposer,
+        target=args.target,
+        draft=args.draft,
+        k=args.k,
+        max_new=args.max_new,
+        batch=args.batch,
+        dtype=args.dtype,
+        device=args.device,
+        seed=args.seed,
+        chat=not args.raw,
+        faults=faults,
+    )
+    prompts = args.prompt + (read_prompts(args.prompts) if args.prompts else [])
+    if args.limit is not None and args.limit < 1:
+        raise ConfigError("limit", args.limit, "choose a whole number from 1")
+    prompts = prompts[: args.limit]
+    if not prompts:
+        raise ConfigError("prompts", prompts, "give --prompt TEXT or --prompts FILE")
+    from engine.fold import Fold
+    from engine.models import load_pair
+    from engine.stream import run
+    from engine.trace import dump_line
+
+    pair, fold = load_pair(config), Fold()
+    out = args.out.open("w", encoding="utf-8") if args.out else None
+    try:
+        for event in run(config, prompts, pair):
+            fold.push(event)
+            if out:
+                out.write(dump_line(event) + "\n")
+    finally:
+        if out:
+            out.close()
+    for row, state in fold.lanes[config.method].rows.items():
+        ids = state.ids[state.prompt : state.prompt + state.final]
+        ids = ids[:-1] if ids and ids[-1] in pair.stop_ids else ids
+        print(f"{row}\t{json.dumps(pair.decode(ids), ensure_ascii=False)}")
+        verdict = state.compare["verdict"] if state.compare else "not compared"
+        print(f"row {row}: {state.done} after {state.final} tokens, {verdict}", file=sys.stderr)
+    return 0
+
+
+def read_prompts(path: Path) -> list[str]:
+    """Prompts of a file. Raises ConfigError naming the line that cannot be read."""
+    prompts = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith("{"):
+            prompts.append(line)
+            continue
+        try:
+            prompts.append(json.loads(line)["prompt"])
+        except (ValueError, KeyError, TypeError):
+            raise ConfigError(f"{path}:{number}", line[:60], 'write {"prompt": "..."} or plain text') from None
+    return prompts

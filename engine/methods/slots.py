@@ -1,0 +1,62 @@
+"""Slots: exact batch speculation that moves nothing. Every row writes its KV in place at its own offset (code.md 2a ii)."""
+
+from collections.abc import Generator, Iterator
+
+from engine import feed
+from engine.cache.slots import SlotCache
+from engine.lane import Lane, greedy_choice
+from engine.methods.prefill import prefill
+from engine.row import Row
+from engine.trace import Event
+
+
+def slots(lane: Lane) -> Iterator[Event]:
+    """slot = position = content index. A rejected draft is forgotten by lowering the row's count.
+
+    c=(5,3), K=3, accepted (1,3): row 0 wrote slots 4..7 and keeps 0..5, row 1 wrote 2..5 and keeps 0..5
+    """
+    config, rows = lane.config, lane.live
+    capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in rows) + config.k + 1
+    cache = SlotCache(lane.layers, len(rows), max(capacity, *(len(r.ids) for r in rows)), config.device)
+    yield from prefill(lane, cache, "right")
+    while True:
+        yield from settle(lane, cache, rows)
+        rows = yield from leave(lane, cache, rows)
+        yield from lane.finish()
+        if not rows:
+            return
+        yield lane.schedule(rows)
+        draft = lane.propose(rows, [r.room - 1 for r in rows])
+        yield from lane.proposed(rows, draft)
+        fed = feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone())
+        out = lane.verify(cache, fed)
+        accepted, token = greedy_choice(out.logits, draft)
+        yield from lane.verified(cache, fed, out.logits, accepted, "slots")
+        yield lane.commit(rows, draft, accepted, token)
+
+
+def settle(lane: Lane, cache: SlotCache, rows: list[Row]) -> Iterator[Event]:
+    """Roll every row back to its content without the last token; name the entries that became stale."""
+    before = cache.count[: len(rows)].tolist()
+    kept = [min(n, len(r.ids) - 1) for n, r in zip(before, rows, strict=True)]
+    cache.rollback(kept)
+    hide = [[r.row, k, n - k] for r, k, n in zip(rows, kept, before, strict=True) if n > k]
+    if hide:
+        yield lane.kv_hidden(cache, hide)
+
+
+def leave(lane: Lane, cache: SlotCache, rows: list[Row]) -> Generator[Event, None, list[Row]]:
+    """Rows that are done leave; the last row takes the place of one that left, so that reads stay views."""
+    rows, moved, copied = list(rows), set(), 0
+    with lane.timed("compact"):
+        for i in reversed(range(len(rows))):
+            if rows[i].done:
+                last = rows.pop()
+                if i < len(rows):  # rows behind i are all live by now
+                    copied += cache.move_row(len(rows), i)
+                    rows[i] = last
+                    moved.add(last.row)
+    if moved:
+        length = [int(cache.count[i]) if r.row in moved else cache.width for i, r in enumerate(rows)]
+        yield lane.kv_op("compact", cache.width, [[r.row, 0, 0, n] for r, n in zip(rows, length, strict=True)], copied)
+    return rows
