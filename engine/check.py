@@ -43,6 +43,7 @@ def check_row(frame: Frame, i: int, content: list[int], scheme: str) -> Iterator
     prefill = not frame.before[row].owner
     held = 0 if prefill else len(content) - 1  # committed tokens that must be in the cache already
     yield from _kv_and_mask(row, frame.before[row], content, held)
+    yield from _new_columns(row, frame.fed[row], frame.slots[i])
     yield from _contiguity(row, frame, i, content, held, scheme)
     if not prefill:
         yield from _input(row, frame, i, content)
@@ -80,6 +81,13 @@ def _kv_and_mask(row: int, kv: KvMap, content: list[int], held: int) -> Iterator
             yield _violation("mask", row, right[owner][0], 1, 0, f"token {owner} is in the cache but hidden")
         elif owner not in kv.owner:
             yield _violation("kv", row, -1, owner, -1, f"token {owner} has no entry in the cache")
+
+
+def _new_columns(row: int, kv: KvMap, start: int) -> Iterator[Violation]:
+    for slot in range(start, len(kv.owner)):
+        if kv.visible[slot] and kv.owner[slot] < 0:
+            yield _violation("mask", row, slot, 0, 1, "a pad is visible")
+            return
 
 
 def _contiguity(row: int, frame: Frame, i: int, content: list[int], held: int, scheme: str) -> Iterator[Violation]:

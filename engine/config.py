@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, fields
 
-METHODS = ("autoregressive", "eqspec", "slots", "bsp")
+METHODS = ("autoregressive", "eqspec", "slots", "rollback", "bsp", "dsd")
 PROPOSERS = ("ngram", "draft_model", "self_skip")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
@@ -15,12 +15,20 @@ FAULTS = {
     },
 }
 
+FAULTS["dsd"] = {
+    "visible_pads": "no attention mask: pads are attended like words (C.2, 2)",
+    "slot_positions": "position ids start at the first pad (C.2, 2); harmless under rotary positions",
+    "keep_mismatch": "the first mismatching draft is kept, the target adds nothing (C.2, 3 and 4)",
+    "stale_pads": "pads are added every round and never removed (C.2, 5)",
+    "fastest_ends": "the run ends with its fastest row; stop ids are ignored (C.2, 7)",
+}
+
 #: The part of BSP's faults that tears position ids: what *Repair only BSP's position ids* removes.
 POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
-    "method": ("exspec", "rollback", "dsd", "minedraft"),
+    "method": ("exspec", "minedraft"),
     "proposer": ("eagle3", "mtp", "hybrid"),
     "sampling": ("shared_noise", "rejection"),
     "fidelity": ("paper",),

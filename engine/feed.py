@@ -17,6 +17,11 @@ class Feed:
     owners: Tensor  # [B, T] int64
     lens: Tensor  # [B] int64
     first: int | Tensor  # slot of column 0, of the batch or [B] of each row
+    seen: Tensor | None = None  # [B, T] bool: columns that later queries see; None: those that belong to a token
+
+    @property
+    def shown(self) -> Tensor:  # [B, T] bool
+        return self.owners >= 0 if self.seen is None else self.seen
 
     @property
     def starts(self) -> list[int]:
@@ -25,11 +30,11 @@ class Feed:
 
     @property
     def new(self) -> Tensor:  # [B, T, T] bool
-        """Which of the new columns a query sees: itself, and the real ones to its left."""
+        """Which of the new columns a query sees: itself, and the shown ones to its left."""
         t = self.tokens.shape[1]
         eye = torch.eye(t, dtype=torch.bool, device=self.tokens.device)
         left = torch.ones(t, t, dtype=torch.bool, device=self.tokens.device).tril(-1)
-        return eye | (left & (self.owners >= 0)[:, None, :])
+        return eye | (left & self.shown[:, None, :])
 
     def mask(self, visible: Tensor) -> Tensor:  # visible [B, S0] -> [B, T, S0 + T]
         """Old slots as `visible` says; of the new columns a query sees itself and real ones to its left.

@@ -118,19 +118,16 @@ class Frame:
     def mask(self, i: int) -> list[list[int]]:
         """The boolean attention mask [T][S] of batch row i in this step's forward.
 
-        Old slots are shown as `before` says. Of the new ones a query sees itself and the tokens to its left,
-        pads and filler (owner -1) excepted.
+        Old slots are shown as `before` says. Of the new ones a query sees itself and the visible ones to its left
+        (pads and filler are not, unless a fault shows them).
 
             before visible 1 1 0 | two queries: 1 1 0 1 0
                                                 1 1 0 1 1
         """
         row, start, width = self.rows[i], self.slots[i], self.width
-        old, owner = self.before[row].visible, self.fed[row].owner
+        old, new = self.before[row].visible, self.fed[row].visible
         return [
-            [
-                (old[s] if s < len(old) else 0) if s < start else int(s == q or (s < q and owner[s] >= 0))
-                for s in range(width)
-            ]
+            [(old[s] if s < len(old) else 0) if s < start else int(s == q or (s < q and new[s])) for s in range(width)]
             for q in range(start, start + len(self.positions[i]))
         ]
 
@@ -240,23 +237,23 @@ class Fold:
         frame.layout, frame.lens = event.layout, event.lens
         frame.slots, frame.owners = event.slots, event.owners
         frame.positions = [expand(runs) for runs in event.positions]
-        frame.tokens = self._prompt_tokens(lane, frame) if event.tokens is None else event.tokens
+        frame.tokens = self._whole_rows(lane, frame) if event.tokens is None else event.tokens
         frame.choice, frame.top2 = event.choice, event.top2
 
-    def _prompt_tokens(self, lane: LaneState, frame: Frame) -> list[list[int]]:
-        """The padded prompts that a prefill was fed, [B][P]."""
-        out = []
+    def _whole_rows(self, lane: LaneState, frame: Frame) -> list[list[int]]:
+        """What a forward over whole rows was fed, [B][L + K]: pads, content so far, drafts, filler."""
+        out, k = [], max((len(d) for d in frame.draft), default=0)
         for i, row in enumerate(frame.rows):
-            state = lane.rows[row]
-            ids = state.ids[: state.prompt]
-            pads = [self.header.pad_id] * (len(frame.positions[i]) - len(ids))
-            out.append(pads + ids if frame.layout == "left" else ids + pads)
+            ids, draft = lane.rows[row].ids, frame.draft[i] if frame.draft else []
+            pads = [self.header.pad_id] * (len(frame.positions[i]) - len(ids) - k)
+            padded = pads + ids if frame.layout == "left" else ids + pads
+            out.append(padded + draft + [0] * (k - len(draft)))
         return out
 
     def _kv(self, lane: LaneState, frame: Frame, event: Kv) -> None:
         maps = lane.maps[event.model]
         check_cells(event, [(slot, length) for _, slot, _, _, length in event.runs])
-        check_cells(event, [(slot, length) for _, slot, length in event.hide])
+        check_cells(event, [(slot, length) for _, slot, length in event.hide + event.show])
         if event.reset:
             for row in {run[0] for run in event.runs}:
                 old = maps.get(row, KvMap())
@@ -271,8 +268,9 @@ class Fold:
                 mine = owner + n if owner >= 0 else -1
                 believed = position + n if owner >= 0 else position
                 m.set(slot + n, mine, self._token(lane, frame, event, row, slot + n, mine), believed, int(owner >= 0))
-        for row, slot, length in event.hide:
-            maps[row].visible[slot : slot + length] = [0] * length
+        for seen, cells in enumerate((event.hide, event.show)):
+            for row, slot, length in cells:
+                maps[row].visible[slot : slot + length] = [seen] * length
         if event.reset:
             for m in maps.values():
                 m.token = [t if p >= 0 else -1 for t, p in zip(m.token, m.position, strict=True)]

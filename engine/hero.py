@@ -1,4 +1,4 @@
-"""The page's first run: recorded by the real engine, and refused unless it shows what a stranger must see (stage.md 2)."""
+"""The page's first run: recorded by the real engine, refused unless it shows what a stranger must see (stage.md 2)."""
 
 from collections.abc import Iterator
 

@@ -50,7 +50,16 @@ class Lane:
         self.fold.push(header)
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
-        self.counts = {"rounds": 0, "drafted": 0, "accepted": 0, "emitted": 0, "fed": 0, "kv_bytes": 0, "kv_avoided": 0}
+        self.counts = {
+            "rounds": 0,
+            "drafted": 0,
+            "accepted": 0,
+            "emitted": 0,
+            "discarded": 0,
+            "fed": 0,
+            "kv_bytes": 0,
+            "kv_avoided": 0,
+        }
 
     # -- what the methods call ------------------------------------------------------------------------------------
 
@@ -113,9 +122,18 @@ class Lane:
         return out
 
     def verified(
-        self, cache: TargetCache, fed: feed.Feed, logits: Tensor, accepted: Tensor, layout: str, prefill: bool = False
+        self,
+        cache: TargetCache,
+        fed: feed.Feed,
+        logits: Tensor,
+        accepted: Tensor,
+        layout: str,
+        tail: Tensor | None = None,
     ) -> Iterator[trace.Event]:
-        """What was fed and chosen, and what the shadow shows in the columns just written."""
+        """What was fed and chosen, and what the shadow shows in the columns just written.
+
+        `tail` [B]: whole rows were fed; the logits are of the last columns, after so many drafts each.
+        """
         lens, grown = fed.lens.tolist(), getattr(cache, "grown", 0)
         if grown:
             width, rows = int(fed.first), self.batch_rows
@@ -128,7 +146,7 @@ class Lane:
             trace.Verify(
                 draft=self.draft_id,
                 layout=layout,
-                tokens=None if prefill else fed.tokens.tolist(),
+                tokens=None if tail is not None else fed.tokens.tolist(),
                 lens=lens,
                 positions=[compress(p) for p in fed.positions.tolist()],
                 owners=[max(0, o) for o in fed.owners[:, 0].tolist()],
@@ -142,24 +160,46 @@ class Lane:
         )
         yield self._emit(self._kv(cache, fed.starts, fed.tokens.shape[1]))
 
-    def commit(self, rows: list[Row], draft: Draft, accepted: Tensor, token: Tensor) -> trace.Event:
-        """Append accepted drafts and the target's token to the rows, as far as their limits allow."""
-        emitted, kinds, cuts = [], [], []
-        for row, d, j, t in zip(rows, draft.listed(), accepted.tolist(), token.tolist(), strict=True):
-            last = "p" if row.generated == 0 and not row.done else "b" if j == len(d) else "c"
-            kept, cut = row.commit([*d[:j], t])
-            emitted.append(kept)
-            kinds.append(("a" * j + last)[: len(kept)])
-            cuts.append(cut)
+    def commit(
+        self, rows: list[Row], draft: Draft, accepted: Tensor, token: Tensor, verified: Tensor | None = None
+    ) -> trace.Event:
+        """Append accepted drafts and the target's token to the rows, as far as their limits allow.
+
+        `verified`: drafts that agreed, where a method keeps fewer of them (rollback).
+        """
+        agreed = (accepted if verified is None else verified).tolist()
+        tokens, kinds = [], []
+        for row, d, j, n, t in zip(rows, draft.listed(), accepted.tolist(), agreed, token.tolist(), strict=True):
+            # below what agreed, the target's own choice is the next draft: the target would have said the same
+            last = "p" if row.generated == 0 else "a" if j < n else "b" if j == len(d) else "c"
+            tokens.append([*d[:j], t])
+            kinds.append("a" * j + last)
+        return self.commit_tokens(rows, draft, agreed, tokens, kinds)
+
+    def commit_tokens(
+        self, rows: list[Row], draft: Draft, agreed: list[int], tokens: list[list[int]], kinds: list[str]
+    ) -> trace.Event:
+        """Append these tokens to the rows, as far as their limits allow. `agreed`: drafts the target agreed with."""
+        emitted, cuts, kept = [], [], []
+        for row, new, n in zip(rows, tokens, agreed, strict=True):
+            out, cut = row.commit(new)
+            emitted.append(out)
+            cuts.append(cut or ("rollback" if n > len(new) else ""))
+        for letters in kinds:
+            kept.append(sum(k in "am" for k in letters))
         self.witness.kept([r.row for r in rows], emitted)
         self.counts["rounds"] += 1
-        self.counts["accepted"] += int(accepted.sum())
+        self.counts["accepted"] += sum(agreed)
         self.counts["emitted"] += sum(map(len, emitted))
+        self.counts["discarded"] += sum(max(0, n - len(new)) for n, new in zip(agreed, tokens, strict=True))
         if self.proposer:
-            self.proposer.observe(rows, [len(d) for d in draft.listed()], accepted.tolist())
-        return self._emit(
-            trace.Commit(draft=self.draft_id, accepted=accepted.tolist(), emitted=emitted, kinds=kinds, cut=cuts)
-        )
+            self.proposer.observe(rows, [len(d) for d in draft.listed()], kept)
+        kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
+        return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cuts))
+
+    def kv_dropped(self) -> trace.Event:
+        """Nothing is kept for the next round."""
+        return self._emit(trace.Kv(model="target", width=0))
 
     def kv_state(self, cache: TargetCache, rows: list[Row]) -> trace.Event:
         """The whole shadow, after a copy."""
@@ -226,17 +266,20 @@ class Lane:
         self, cache: TargetCache, starts: list[int], columns: int, reset: bool = False, rows: list[int] | None = None
     ) -> trace.Kv:
         """KV entries of each row in `columns` slots from its start on, read from the shadow."""
-        stale = ((cache.shadow[:, : cache.width, 0] >= 0) & ~cache.visible[:, : cache.width]).tolist()
+        owned, visible = cache.shadow[:, : cache.width, 0] >= 0, cache.visible[:, : cache.width]
+        stale, bare = (owned & ~visible).tolist(), (~owned & visible).tolist()
         owners = cache.shadow[:, : cache.width, 0].tolist()
         positions = cache.shadow[:, : cache.width, 2].tolist()
         runs: list[list[int]] = []
         hide: list[list[int]] = []
+        show: list[list[int]] = []
         for i, row in enumerate(rows or [r.row for r in self.batch_rows]):
             part = slice(starts[i], starts[i] + columns)
             runs.extend(kv_runs(row, starts[i], owners[i][part], positions[i][part]))
-            slots = [s for s, h in enumerate(stale[i][part], starts[i]) if h]
-            hide.extend([row, at, length] for at, length in compress(slots))
-        return trace.Kv(model="target", width=cache.width, reset=reset, runs=runs, hide=hide)
+            for found, cells in ((stale, hide), (bare, show)):
+                slots = [s for s, yes in enumerate(found[i][part], starts[i]) if yes]
+                cells.extend([row, at, length] for at, length in compress(slots))
+        return trace.Kv(model="target", width=cache.width, reset=reset, runs=runs, hide=hide, show=show)
 
     def _drafter_kv(self, rows: list[Row]) -> Iterator[trace.Event]:
         cache = getattr(self.proposer, "cache", None)

@@ -21,7 +21,7 @@ from engine.propose.ngram import NGram
 from engine.row import Row
 
 #: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
-EXACT = {"autoregressive", "eqspec", "slots"}
+EXACT = {"autoregressive", "eqspec", "slots", "rollback"}
 
 
 def run(config: RunConfig, prompts: Sequence[str], pair: Pair | None = None, **kwargs: object) -> Iterator[trace.Event]:
@@ -116,7 +116,7 @@ def decode(
     witness: equivalence.Witness | None = None,
 ) -> Iterator[trace.Event]:
     """One lane: its rows in static batches of `config.batch`, one after the other, steps counted through."""
-    endless = "no_stop" in config.faults
+    endless = bool(config.faults & {"no_stop", "fastest_ends"})
     stop_ids = frozenset() if endless else pair.stop_ids
     rows = [
         Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless)

@@ -22,7 +22,7 @@ from typing import ClassVar
 SCHEMA = 1
 
 #: One letter per emitted token in `Commit.kinds`.
-KINDS = {"a": "accepted", "b": "bonus", "c": "correction", "r": "residual", "p": "prefill"}
+KINDS = {"a": "accepted", "b": "bonus", "c": "correction", "r": "residual", "p": "prefill", "m": "mismatch kept"}
 
 
 class TraceError(ValueError):
@@ -105,8 +105,9 @@ class Propose(Event):
 class Verify(Event):
     """What one target forward was fed and what it chose.
 
-    `tokens` [B][T]: column 0 is the last committed token, 1..lens[i] the row's drafts, the rest filler
-    (None at prefill: the prompts, padded on the side of `layout`). `positions` [B]: runs [start, length].
+    `tokens` [B][T]: column 0 is the last committed token, 1..lens[i] the row's drafts, the rest filler (None when
+    whole rows were fed, as at prefill: content and drafts, padded on the side of `layout`). `positions` [B]: runs
+    [start, length].
     `owners` [B]: content index of column 0. `slots` [B]: slot of column 0; column t goes to slot + t.
     `choice` [B][lens+1]: the target's argmax after each real column. `p`: its probability of each draft, where asked
     for. Position runs of negative length repeat (pads, filler). `top2` [B]: for the columns up to and including the
@@ -133,6 +134,7 @@ class Kv(Event):
     `runs`: [row, slot, owner, position, length]: entry n of a run has owner + n and position + n;
     owner -1 marks pads and filler, whose position is the same throughout. Written entries become visible,
     except owner -1. `hide`: [row, slot, length] turned invisible (a stale entry or a hole; still there).
+    `show`: [row, slot, length] visible although they belong to no token (DSD's attended pads).
     `reset`: the rows named in `runs` have exactly these entries now (visible unless hidden in the same event),
     their other slots are empty.
     `width`: slots of the whole batch after this event.
@@ -144,6 +146,7 @@ class Kv(Event):
     reset: bool = False
     runs: list[list[int]] = field(default_factory=list)
     hide: list[list[int]] = field(default_factory=list)
+    show: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +173,7 @@ class KvOp(Event):
 class Commit(Event):
     """Tokens emitted per row. `accepted`: drafts that agreed (before any cut). `kinds`: one letter of KINDS each.
 
-    `cut`: why tokens after the emitted ones were dropped: "" (nothing dropped), stop, budget, context.
+    `cut`: why tokens after the emitted ones were dropped: "" (nothing dropped), stop, budget, context, rollback.
     """
 
     kind: ClassVar[str] = "commit"
@@ -196,7 +199,7 @@ class Violation(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowDone(Event):
-    """A row ended. `reason`: stop (a stop id), budget (max_new), context (position table), stopped (by the user)."""
+    """A row ended. `reason`: stop (a stop id), budget (max_new), context (position table), fastest (DSD), stopped."""
 
     kind: ClassVar[str] = "row_done"
     row: int

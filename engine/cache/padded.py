@@ -84,6 +84,7 @@ class PaddedCache(Cache):
         self.visible = torch.zeros(rows, capacity, dtype=torch.bool, device=device)
         self.grown = 0  # bytes copied by the last feed because it had to enlarge the rectangle
         self._feed: Tensor | None = None
+        self._shown: Tensor | None = None
 
     @property
     def rows(self) -> int:
@@ -100,9 +101,11 @@ class PaddedCache(Cache):
         owners: Tensor,  # [B, T] content index of each fed token, -1 for pads and filler
         tokens: Tensor,  # [B, T]
         positions: Tensor,  # [B, T]
+        shown: Tensor | None = None,  # [B, T] bool; None: entries that belong to a token
     ) -> int:
         """Say what the next forward writes; returns bytes copied to make room (0 nearly always)."""
         self._feed = torch.stack([owners, tokens, positions], dim=-1)
+        self._shown = owners >= 0 if shown is None else shown
         need = self.width + tokens.shape[1]
         if need <= self.capacity:
             return 0
@@ -120,11 +123,11 @@ class PaddedCache(Cache):
     def write_shadow(self, start: int, end: int) -> None:
         """Called by the first layer's update, so the shadow is written exactly when the keys are."""
         self.shadow[:, start:end] = self._feed
-        self.visible[:, start:end] = self._feed[..., 0] >= 0
+        self.visible[:, start:end] = self._shown
 
     def feed(self, fed: Feed) -> Tensor:  # [B, T, S] bool
         """Make room for `fed` and give the mask of its forward."""
-        self.grown = self.plan(fed.owners, fed.tokens, fed.positions)
+        self.grown = self.plan(fed.owners, fed.tokens, fed.positions, fed.shown)
         return fed.mask(self.visible[:, : self.width])
 
     def advance(self, fed: Feed) -> None:

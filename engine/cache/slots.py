@@ -63,7 +63,7 @@ class SlotLayer(CacheLayerMixin):
 class SlotCache(Cache):
     """R rows of `capacity` slots. `count[r]`: valid entries of row r, which are its content 0..count-1.
 
-    `width`: slots ever used. `copied`: bytes that had to be gathered because the rows of a forward were not the first ones.
+    `width`: slots ever used. `copied`: bytes gathered because the rows of a forward were not the first ones.
     """
 
     def __init__(self, layers: int, rows: int, capacity: int, device: str = "cpu") -> None:

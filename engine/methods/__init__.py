@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from engine.lane import Lane
 from engine.methods.autoregressive import autoregressive
 from engine.methods.bsp import bsp
+from engine.methods.dsd import dsd
 from engine.methods.eqspec import eqspec
+from engine.methods.rollback import rollback
 from engine.methods.slots import slots
 from engine.trace import Event
 
@@ -16,5 +18,7 @@ METHODS: dict[str, Callable[[Lane], Iterator[Event]]] = {
     "autoregressive": autoregressive,
     "eqspec": eqspec,
     "slots": slots,
+    "rollback": rollback,
     "bsp": bsp,
+    "dsd": dsd,
 }

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import torch
 
 from engine import feed
-from engine.cache.padded import PaddedCache
+from engine.cache import TargetCache
 from engine.lane import Lane, greedy_choice
 from engine.trace import Event
 
 
-def prefill(lane: Lane, cache: PaddedCache, side: str) -> Iterator[Event]:
+def prefill(lane: Lane, cache: TargetCache, side: str) -> Iterator[Event]:
     """All prompts in one rectangle padded on `side`. The cache then holds every prompt; the first token has no KV yet.
 
     (papers.md A.5 starts with a verify pass over prompt and drafts instead; either is exact.)
@@ -27,5 +27,5 @@ def prefill(lane: Lane, cache: PaddedCache, side: str) -> Iterator[Event]:
         lane.proposer.open(rows, out.hidden)
     draft = lane.no_draft(rows)
     accepted, token = greedy_choice(logits, draft)
-    yield from lane.verified(cache, fed, logits, accepted, side, prefill=True)
+    yield from lane.verified(cache, fed, logits, accepted, side, tail=fed.lens)
     yield lane.commit(rows, draft, accepted, token)

@@ -32,6 +32,7 @@ def realign(lane: Lane, cache: PaddedCache, rows: list[Row]) -> Iterator[Event]:
             avoided = cache.rows * width * cache.slot_bytes
             cache.crop(width)
             op, copied = "crop", 0
+            moves = [[rows[i].row, 0, 0, width] for i in stay]  # nothing moved: the pads in front are still there
         else:
             device = cache.shadow.device
             index = [torch.tensor(x, device=device) for x in (stay, source, target)]

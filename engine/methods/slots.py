@@ -1,4 +1,4 @@
-"""Slots: exact batch speculation that moves nothing. Every row writes its KV in place at its own offset (code.md 2a ii)."""
+"""Slots: exact batch speculation that moves nothing: every row writes its KV in place at its own offset."""
 
 from collections.abc import Generator, Iterator
 

@@ -39,7 +39,9 @@ class DraftModel:
 
     def open(self, rows: list[Row], hidden: dict | None = None) -> None:
         """Make room for these rows; their prompts are fed with the first `propose`."""
-        capacity = max(min(r.prompt + r.max_new, r.context) for r in rows) + self.k + 2
+        # a row without a stop rule runs until the slowest row of its batch is done
+        longest = [r.prompt + r.max_new * (self.k + 1 if r.endless else 1) for r in rows]
+        capacity = max(min(n, r.context) for n, r in zip(longest, rows, strict=True)) + self.k + 2
         layers = (
             max(m.layer_idx for m in self.model.modules() if hasattr(m, "layer_idx") and m.layer_idx is not None) + 1
         )
@@ -62,7 +64,10 @@ class DraftModel:
                 self.cache.count[at] += 1
         lens, why = zip(*(self._length(t, n) for t, n in zip(tokens.tolist(), limits, strict=True)), strict=True)
         width = max(lens)
-        self.fed = {r.row: max(0, steps - 1) for r in rows}
+        fed = [min(n, max(0, steps - 1)) for n in lens]
+        self.fed = {r.row: n for r, n in zip(rows, fed, strict=True)}
+        # a row that stopped drafting early was fed on with its batch: those entries are no draft of its own
+        self.cache.count[at] -= max(0, steps - 1) - torch.tensor(fed, device=self.device)
         probabilities = [p[:n] for p, n in zip(q.tolist(), lens, strict=True)]
         lengths = torch.tensor(lens, device=self.device)
         return Draft(tokens[:, :width], lengths, list(why), [self.name] * len(rows), probabilities)
@@ -70,8 +75,9 @@ class DraftModel:
     def observe(self, rows: list[Row], verified: list[int], kept: list[int], hidden: dict | None = None) -> None:
         """Rows now hold their new content: entries past the accepted drafts that were fed become stale."""
         for row, j in zip(rows, kept, strict=True):
-            count = self.cache.count[self.at[row.row]]
-            self.cache.count[self.at[row.row]] = count - max(0, self.fed.get(row.row, 0) - j)
+            at = self.at[row.row]
+            valid = int(self.cache.count[at]) - max(0, self.fed.get(row.row, 0) - j)
+            self.cache.count[at] = min(valid, len(row.ids) - 1)  # the last token is fed again, for its logits
 
     def drop(self, row: int) -> None:
         self.at.pop(row, None)
