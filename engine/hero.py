@@ -8,9 +8,10 @@ from engine.trace import Event
 
 #: Longest, middle, shortest after templating. Copying and editing, since n-gram drafts nothing on free chat.
 PROMPTS = (
-    "Copy the text: Maria planted three rows of carrots, two rows of beans and one row of pumpkins behind the house.",
+    "Copy the second sentence: The shop is closed today. "
+    "Tomorrow it opens at nine and sells fresh bread and warm rolls.",
     "Fix the spelling: The cat sat on teh mat and looked at the birds in the garden.",
-    "Please repeat: The small brown dog chased the red ball across the green field.",
+    "Replace tea with coffee: She drinks tea in the morning and reads the news.",
 )
 K, MAX_NEW = 4, 24
 

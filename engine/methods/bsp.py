@@ -4,7 +4,7 @@ Faults, each removable; without any of them BSP is exact, at the price of slots 
 
     padding_gap      the first generated token's position counts the pads behind the prompt
     rejection_gap    positions count the dead slots of rejected drafts
-    draft_positions  the drafter, where it keeps a cache, drifts in the same way
+    draft_positions  the drafter, where it keeps a cache, drifts by pads and dead slots, whatever the target does
     no_stop          stop ids are ignored and rows run until all have max_new tokens
 
 With the first two, position id = slot, as when no position ids are passed.
@@ -16,6 +16,7 @@ import torch
 
 from engine import feed
 from engine.cache.padded import PaddedCache
+from engine.config import POSITION_FAULTS
 from engine.lane import Lane, greedy_choice
 from engine.methods.prefill import prefill
 from engine.propose import Draft
@@ -42,7 +43,8 @@ def bsp(lane: Lane) -> Iterator[Event]:
         yield lane.schedule(rows)
         shift = drift(rows, cache.width, prompt_width, faults)
         if "draft_positions" in faults:
-            lane.shift_drafter({r.row: n for r, n in zip(rows, shift, strict=True)})
+            drafter = drift(rows, cache.width, prompt_width, POSITION_FAULTS)
+            lane.shift_drafter({r.row: n for r, n in zip(rows, drafter, strict=True)})
         table = [lane.pair.context - len(r.ids) - n for r, n in zip(rows, shift, strict=True)]
         room = [lane.config.k if "no_stop" in faults else r.room - 1 for r in rows]
         draft = lane.propose(rows, [min(pair) for pair in zip(room, table, strict=True)])
