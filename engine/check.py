@@ -7,7 +7,7 @@ For each row, at the moment the model reads:
     mask        exactly those slots are visible: no pad, no stale entry, none missing
     input       what is fed is the last committed token and the row's drafts, in order
     emission    what is emitted is the target's choice at that index
-    rectangle   left layout only: pads + content = L after the clean-up
+    rectangle   left layout only: pads + content = L, so that every row's next slot is the same
 
 Dead slots alone violate nothing, and neither does a constant offset under rotary positions.
 """
@@ -47,9 +47,9 @@ def check_row(frame: Frame, i: int, content: list[int], scheme: str) -> Iterator
     yield from _contiguity(row, frame, i, content, held, scheme)
     if not prefill:
         yield from _input(row, frame, i, content)
+        if frame.layout == "left":
+            yield from _rectangle(row, frame, i, held)
     yield from _emission(row, frame, i)
-    if frame.layout == "left" and row in frame.after:
-        yield from _rectangle(row, frame)
 
 
 def _violation(invariant: str, row: int, slot: int, expected: int, actual: int, message: str) -> Violation:
@@ -127,10 +127,10 @@ def _emission(row: int, frame: Frame, i: int) -> Iterator[Violation]:
             return
 
 
-def _rectangle(row: int, frame: Frame) -> Iterator[Violation]:
-    kv = frame.after[row]
-    if frame.origin.get(row) is None or 0 not in kv.owner:
+def _rectangle(row: int, frame: Frame, i: int, held: int) -> Iterator[Violation]:
+    kv = frame.before[row]
+    if 0 not in kv.owner:
         return
-    pads, expected = kv.owner.index(0), frame.width_after - (frame.length[row] - 1)
+    pads, expected = kv.owner.index(0), frame.slots[i] - held
     if pads != expected:
         yield _violation("rectangle", row, pads, expected, pads, "pads + content is not the batch's width")

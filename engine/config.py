@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, fields
 
-METHODS = ("autoregressive", "eqspec", "slots", "rollback", "bsp", "dsd")
+METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
 PROPOSERS = ("ngram", "draft_model", "self_skip")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
@@ -28,15 +28,15 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
-    "method": ("exspec", "minedraft"),
+    "method": ("minedraft",),
     "proposer": ("eagle3", "mtp", "hybrid"),
     "sampling": ("shared_noise", "rejection"),
     "fidelity": ("paper",),
-    "grouping": ("content", "paper"),
 }
 
 MAX_K = 16
 MAX_ROWS = 64
+MAX_WINDOW = 1024
 MAX_NEW = 4096
 
 
@@ -63,7 +63,8 @@ class RunConfig:
     max_new: int = 48
     batch: int | None = None  # rows decoded together; None: all prompts
     window: int | None = None
-    grouping: str = "none"
+    grouping: str = "content"  # exspec: content, paper, none (refill only)
+    age: int = 16  # exspec: a row in the window is decoded at least every `age` steps
     budget: int | None = None  # verified tokens per round across the batch; None: no cap
     sampling: str = "greedy"
     temperature: float = 0.0
@@ -80,13 +81,18 @@ class RunConfig:
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy",))
         self._choice("fidelity", ("exact",))
-        self._choice("grouping", ("none",))
+        self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)
         self._range("max_new", 1, MAX_NEW)
         if self.batch is not None:
             self._range("batch", 1, MAX_ROWS)
-        for field in ("window", "budget", "arrivals"):
+        self._range("age", 1, 1 << 20)
+        if self.window is not None:
+            self._range("window", self.batch or 1, MAX_WINDOW)
+            if self.method != "exspec":
+                raise ConfigError("window", self.window, "only exspec has a window; leave it out")
+        for field in ("budget", "arrivals"):
             if getattr(self, field) not in (None, ()):
                 raise ConfigError(field, getattr(self, field), "not built yet: leave it out")
         if self.proposer == "draft_model" and not self.draft:

@@ -48,12 +48,19 @@ def reference_logits(pair: Pair, ids: list[int], prompt: int) -> Tensor:  # [N, 
 
 
 def certify(
-    pair: Pair, row: int, ids: list[int], prompt: int, witness: Witness, noise: float, measure: bool = True
+    pair: Pair,
+    row: int,
+    ids: list[int],
+    prompt: int,
+    witness: Witness,
+    noise: float,
+    measure: bool = True,
+    room: int | None = None,
 ) -> tuple[Compare, float]:
     """Compare one row's output with the row decoded alone; returns the event and the noise seen on equal prefixes.
 
     `measure`: whether this row may raise the noise. A lane that is torn on purpose may not: its logits are wrong,
-    not rounded.
+    not rounded. `room`: tokens that the row alone may emit; fewer without a stop id are a difference too.
 
     One forward suffices: where every argmax equals the next token, the outputs are equal by induction, and the
     first argmax that does not is the first difference. Rounding is only claimed when the logits of both candidates
@@ -66,6 +73,10 @@ def certify(
     same = output if index is None else output[:index]
     for n in range(min(len(same), len(seen)) if measure else 0):
         noise = max(noise, abs(float(logits[n, same[n]]) - seen[n][1]))
+    if index is None and room is not None and len(output) < room and not _stopped(pair, output, len(output)):
+        more = int(reference_logits(pair, [*ids, ids[-1]], prompt)[-1].argmax())
+        event = Compare(row=row, verdict="bug", checked=len(output), index=len(output), expected=more, actual=-1)
+        return event, noise
     if index is None:
         return Compare(row=row, verdict="equal", checked=len(output), noise=noise), noise
     if _stopped(pair, output, index):
@@ -73,11 +84,12 @@ def certify(
         return event, noise
     expected, actual = best[index], output[index]
     reference = [float(logits[index, expected]), float(logits[index, actual])]
-    _, first, second, other = seen[index] if index < len(seen) else (actual, float("nan"), -1, float("nan"))
-    lane = [other if second == expected else min(other, first), first]
+    chosen, first, second, other = seen[index]
+    known = {chosen: first, second: other}
+    lane = [known.get(token, other) for token in (expected, actual)]  # what is not among the best two is below them
     apart = max(abs(a - b) for a, b in zip(reference, lane, strict=True))
     gap = max(reference[0] - reference[1], lane[1] - lane[0])
-    rounding = second == expected and apart <= noise and gap <= 2 * noise
+    rounding = {expected, actual} <= set(known) and apart <= noise and gap <= 2 * noise
     return Compare(
         row=row,
         verdict="rounding" if rounding else "bug",
@@ -98,7 +110,9 @@ def compare_lane(
     for state in fold.lanes[lane].rows.values():
         ids = state.ids if state.final < 0 else state.ids[: state.prompt + state.final]
         if len(ids) > state.prompt:
-            event, noise = certify(pair, state.row, ids, state.prompt, witness, noise, measure)
+            budget = fold.lanes[lane].config["max_new"]
+            room = None if state.done == "stopped" else min(budget, pair.context - state.prompt)
+            event, noise = certify(pair, state.row, ids, state.prompt, witness, noise, measure, room)
             events.append(event)
     return events, noise
 

@@ -234,6 +234,8 @@ class Fold:
         lane.frames.append(frame)
 
     def _verify(self, lane: LaneState, frame: Frame, event: Verify) -> None:
+        # a join between schedule and verify has changed what the model reads
+        frame.before = {r: lane.maps["target"][r].copy() for r in frame.rows}
         frame.layout, frame.lens = event.layout, event.lens
         frame.slots, frame.owners = event.slots, event.owners
         frame.positions = [expand(runs) for runs in event.positions]

@@ -5,7 +5,7 @@ Every event goes through a fold of the lane's own, on which the invariants are c
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -77,13 +77,13 @@ class Lane:
         longest = max(len(r.ids) for r in self.rows)
         return PaddedCache(self.layers, len(self.rows), longest + 2 * t, 2 * t, self.config.device)
 
-    def schedule(self, rows: list[Row]) -> trace.Event:
+    def schedule(self, rows: list[Row], group: int = 0) -> trace.Event:
         """Begin a step with these rows."""
         self.step += 1
         before, now = [r.row for r in self.batch_rows], [r.row for r in rows]
         self.batch_rows = rows
         joined, left = [r for r in now if r not in before], [r for r in before if r not in now]
-        return self._emit(trace.Schedule(rows=now, batch=self.batch, joined=joined, left=left))
+        return self._emit(trace.Schedule(rows=now, group=group, batch=self.batch, joined=joined, left=left))
 
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
         """Ask the proposer for at most min(K, limit) drafts per row."""
@@ -209,8 +209,10 @@ class Lane:
         """Slots that have just become invisible."""
         return self._emit(trace.Kv(model="target", width=cache.width, hide=hide))
 
-    def kv_op(self, op: str, width: int, moves: list[list[int]], copied: int, avoided: int = 0) -> trace.Event:
-        """A copy (or a crop that avoided one). `moves` name every row that stays, in batch order."""
+    def kv_op(
+        self, op: str, width: int, moves: list[list[int]], copied: int, avoided: int = 0, keep: Sequence[int] = ()
+    ) -> trace.Event:
+        """A copy (or a crop that avoided one). `moves` and `keep` name every row that stays; others have left."""
         self.counts["kv_bytes"] += copied
         self.counts["kv_avoided"] += avoided
         return self._emit(
@@ -218,7 +220,7 @@ class Lane:
                 op=op,
                 model="target",
                 width=width,
-                rows=[m[0] for m in moves],
+                rows=[*(m[0] for m in moves), *keep],
                 moves=moves,
                 bytes=copied,
                 avoided=avoided,
@@ -266,10 +268,10 @@ class Lane:
         self, cache: TargetCache, starts: list[int], columns: int, reset: bool = False, rows: list[int] | None = None
     ) -> trace.Kv:
         """KV entries of each row in `columns` slots from its start on, read from the shadow."""
-        owned, visible = cache.shadow[:, : cache.width, 0] >= 0, cache.visible[:, : cache.width]
+        shadow, visible = cache.entries()
+        owned = shadow[..., 0] >= 0
         stale, bare = (owned & ~visible).tolist(), (~owned & visible).tolist()
-        owners = cache.shadow[:, : cache.width, 0].tolist()
-        positions = cache.shadow[:, : cache.width, 2].tolist()
+        owners, positions = shadow[..., 0].tolist(), shadow[..., 2].tolist()
         runs: list[list[int]] = []
         hide: list[list[int]] = []
         show: list[list[int]] = []

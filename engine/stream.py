@@ -21,7 +21,7 @@ from engine.propose.ngram import NGram
 from engine.row import Row
 
 #: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
-EXACT = {"autoregressive", "eqspec", "slots", "rollback"}
+EXACT = {"autoregressive", "eqspec", "exspec", "slots", "rollback"}
 
 
 def run(config: RunConfig, prompts: Sequence[str], pair: Pair | None = None, **kwargs: object) -> Iterator[trace.Event]:
@@ -89,12 +89,14 @@ def header_of(
     )
 
 
-def proposer_of(config: RunConfig, pair: Pair) -> Proposer | None:
-    """The configured proposer, fresh; none for autoregressive decoding."""
+def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | None:
+    """The configured proposer for these rows, fresh; none for autoregressive decoding."""
     if config.method == "autoregressive":
         return None
     if config.proposer == "ngram":
         return NGram(config.k, config.device)
+    # a row without a stop rule runs until the slowest row of its batch is done
+    longest = [r.prompt + config.max_new * (config.k + 1 if r.endless else 1) for r in rows]
     return DraftModel(
         pair.draft,
         k=config.k,
@@ -102,6 +104,8 @@ def proposer_of(config: RunConfig, pair: Pair) -> Proposer | None:
         context=pair.context,
         stop_ids=pair.stop_ids,
         device=config.device,
+        capacity=max(min(n, r.context) for n, r in zip(longest, rows, strict=True)),
+        places=min(config.window or 0, len(rows)),
         name=config.proposer,
     )
 
@@ -122,10 +126,13 @@ def decode(
         Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless)
         for p in header.prompts
     ]
-    size, step, totals = config.batch or len(rows), 0, {}
+    pooled = config.method == "exspec"  # it makes its own batches
+    size, step, totals = len(rows) if pooled else config.batch or len(rows), 0, {}
     for batch, at in enumerate(range(0, len(rows), size)):
         part = rows[at : at + size]
-        lane = Lane(name, config, pair, part, proposer_of(config, pair), header, step, batch, observer, clock, witness)
+        lane = Lane(
+            name, config, pair, part, proposer_of(config, pair, part), header, step, batch, observer, clock, witness
+        )
         yield from METHODS[config.method](lane)
         step = lane.step + 1
         totals = {k: totals.get(k, 0) + n for k, n in lane.counts.items()}

@@ -299,7 +299,7 @@ def from_json(data: dict, where: str = "event") -> Event:
     """One event from plain data. Raises TraceError naming `where` and the field."""
     if not isinstance(data, dict) or "event" not in data:
         raise TraceError(f"{where}: expected an object with an 'event' field")
-    cls = EVENTS.get(data["event"])
+    cls = EVENTS.get(data["event"]) if isinstance(data["event"], str) else None
     if cls is None:
         raise TraceError(f"{where}: unknown event {data['event']!r}; known: {', '.join(EVENTS)}")
     if cls is Header and data.get("schema") != SCHEMA:
@@ -309,7 +309,7 @@ def from_json(data: dict, where: str = "event") -> Event:
     if missing:
         raise TraceError(f"{where}: {data['event']} lacks {', '.join(missing)}")
     values = {k: v for k, v in data.items() if k in known and k != "extra"}
-    extra = {k: v for k, v in data.items() if k not in known and k != "event"}
+    extra = {k: v for k, v in data.items() if k not in values and k != "event"}
     return cls(**values, extra=extra)
 
 

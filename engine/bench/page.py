@@ -67,7 +67,7 @@ def paint(browser: Browser, url: str) -> dict[str, float]:
 
 
 def probe(browser: Browser, server: ServerProcess, minutes: float) -> list[str]:
-    """One run with readers and an offline cycle, one whose engine is killed, one more; then readers until time is up."""
+    """A run with readers and an offline cycle, one whose engine is killed, one more; then replays until time is up."""
     lost, until = [], time.monotonic() + 60 * minutes
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(server.url)
@@ -101,7 +101,9 @@ def probe(browser: Browser, server: ServerProcess, minutes: float) -> list[str]:
         lost += settle(server, whole, readers, None, "done")
         rounds += 1
         time.sleep(2)
-    print(f"probe: {minutes:g} minutes, {READERS} readers, one kill -9, one offline cycle, {rounds} replays", flush=True)
+    print(
+        f"probe: {minutes:g} minutes, {READERS} readers, one kill -9, one offline cycle, {rounds} replays", flush=True
+    )
     return lost
 
 

@@ -8,13 +8,13 @@ from engine.feed import Feed
 
 
 class TargetCache(Protocol):
-    """What a method verifies into. `shadow` [B, S, 3]: owner, token, position of every entry; `visible` [B, S]."""
+    """What a method verifies into. `width`: slots in use."""
 
-    shadow: Tensor
     width: int
 
-    @property
-    def visible(self) -> Tensor: ...
+    def entries(self) -> tuple[Tensor, Tensor]:
+        """Shadow [B, width, 3] (owner, token, position) and visibility [B, width] of the batch rows."""
+        ...
 
     def feed(self, fed: Feed) -> Tensor:
         """Prepare to write `fed`; returns the mask [B, T, S] of its forward."""

@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from engine.cache.slots import SlotCache
 from engine.feed import Feed
 
 EMPTY = -1
 
 
 class PaddedLayer(CacheLayerMixin):
-    """Keys and values of one layer, [B, H, capacity, D], of which the first `owner.width` slots are in use."""
+    """Keys and values of one layer, [B, capacity, H, D], of which the first `owner.width` slots are in use."""
 
     is_croppable = True
 
@@ -25,8 +26,8 @@ class PaddedLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         b, h, _, d = key_states.shape
-        self.keys = key_states.new_empty(b, h, self.owner.capacity, d)
-        self.values = value_states.new_empty(b, h, self.owner.capacity, value_states.shape[-1])
+        self.keys = key_states.new_empty(b, self.owner.capacity, h, d)
+        self.values = value_states.new_empty(b, self.owner.capacity, h, value_states.shape[-1])
         self.is_initialized = True
 
     def update(
@@ -40,24 +41,25 @@ class PaddedLayer(CacheLayerMixin):
             self.lazy_initialization(key_states, value_states)
         start = self.owner.width
         end = start + key_states.shape[2]
-        self.keys[:, :, start:end] = key_states
-        self.values[:, :, start:end] = value_states
+        self.keys[:, start:end] = key_states.transpose(1, 2)
+        self.values[:, start:end] = value_states.transpose(1, 2)
         if self.first:
             self.owner.write_shadow(start, end)
-        return self.keys[:, :, :end], self.values[:, :, :end]
+        return self.keys[:, :end].transpose(1, 2), self.values[:, :end].transpose(1, 2)
 
-    def gather(self, flat: Tensor, rows: int, slots: int) -> None:
-        """Rebuild both tensors by one flat gather: flat [rows * H * slots] indexes [B * H * capacity]."""
+    def gather(self, flat: Tensor, rows: int, slots: int, source: CacheLayerMixin | None = None) -> None:
+        """Build both tensors by one flat gather: flat [rows * slots] indexes the [B * capacity] entries of `source`."""
         for name in ("keys", "values"):
-            old = getattr(self, name)
-            h, d = old.shape[1], old.shape[3]
-            setattr(self, name, old.view(-1, d).index_select(0, flat).view(rows, h, slots, d))
+            old = getattr(source or self, name)
+            new = old.view(-1, *old.shape[2:]).index_select(0, flat)
+            setattr(self, name, new.view(rows, slots, *old.shape[2:]))
+        self.is_initialized = True
 
     def grow(self, capacity: int) -> None:
         for name in ("keys", "values"):
             old = getattr(self, name)
-            new = old.new_empty(*old.shape[:2], capacity, old.shape[3])
-            new[:, :, : old.shape[2]] = old
+            new = old.new_empty(len(old), capacity, *old.shape[2:])
+            new[:, : old.shape[1]] = old
             setattr(self, name, new)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -94,7 +96,7 @@ class PaddedCache(Cache):
     def slot_bytes(self) -> int:
         """Bytes of one slot of one row over all layers, keys and values."""
         k = self.layers[0].keys
-        return 2 * len(self.layers) * k.shape[1] * k.shape[3] * k.element_size()
+        return 2 * len(self.layers) * k.shape[2] * k.shape[3] * k.element_size()
 
     def plan(
         self,
@@ -130,6 +132,9 @@ class PaddedCache(Cache):
         self.grown = self.plan(fed.owners, fed.tokens, fed.positions, fed.shown)
         return fed.mask(self.visible[:, : self.width])
 
+    def entries(self) -> tuple[Tensor, Tensor]:
+        return self.shadow[:, : self.width], self.visible[:, : self.width]
+
     def advance(self, fed: Feed) -> None:
         """Count the columns that the forward has just written."""
         self.width += fed.tokens.shape[1]
@@ -159,18 +164,40 @@ class PaddedCache(Cache):
         capacity = width + self.spare
         slot = torch.arange(capacity, device=rows.device) - (target - source)[:, None]  # [B', capacity]
         slot = slot.clamp_(0, self.width - 1)
-        heads = self.layers[0].keys.shape[1]
-        base = (rows[:, None] * heads + torch.arange(heads, device=rows.device)) * self.capacity  # [B', H]
-        flat = (base[:, :, None] + slot[:, None, :]).reshape(-1)
+        flat = (rows[:, None] * self.capacity + slot).reshape(-1)
         for layer in self.layers:
             layer.gather(flat, len(rows), capacity)
-        index = (rows[:, None] * self.capacity + slot).reshape(-1)
-        self.shadow = self.shadow.view(-1, 3).index_select(0, index).view(len(rows), capacity, 3)
-        self.visible = self.visible.view(-1).index_select(0, index).view(len(rows), capacity)
+        self.shadow = self.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
+        self.visible = self.visible.view(-1).index_select(0, flat).view(len(rows), capacity)
         column = torch.arange(capacity, device=rows.device)
         outside = (column < target[:, None]) | (column >= width)
         self.shadow[outside] = EMPTY
         self.visible[outside] = False
+        self.capacity, self.width = capacity, width
+        return len(rows) * capacity * self.slot_bytes
+
+    def join(
+        self,
+        store: SlotCache,
+        rows: Tensor,  # [B] rows of the store
+        target: Tensor,  # [B] pads in front of each row
+        width: int,
+    ) -> int:  # bytes read
+        """Become a left-padded rectangle of rows that lie in a store at slots 0, 1, ...: papers.md B.2.
+
+        stored (A B C) and (x y), width 3:   A B C
+                                             _ x y
+        """
+        capacity = width + self.spare
+        slot = (torch.arange(capacity, device=rows.device) - target[:, None]).clamp_(0, store.capacity - 1)
+        flat = (rows[:, None] * store.capacity + slot).reshape(-1)
+        for layer, source in zip(self.layers, store.layers, strict=True):
+            layer.gather(flat, len(rows), capacity, source)
+        self.shadow = store.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
+        column = torch.arange(capacity, device=rows.device)
+        inside = (column >= target[:, None]) & (column < width)
+        self.shadow[~inside] = EMPTY
+        self.visible = inside
         self.capacity, self.width = capacity, width
         return len(rows) * capacity * self.slot_bytes
 

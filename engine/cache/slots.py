@@ -73,14 +73,15 @@ class SlotCache(Cache):
         self.count = torch.zeros(rows, dtype=torch.int64, device=device)
         self.where: tuple[Tensor, Tensor, int] | None = None
         self.leading = True
+        self.active = torch.arange(rows, device=device)  # rows of a batch, where `feed` is used
         self._feed: Tensor | None = None
 
-    @property
-    def visible(self) -> Tensor:  # [R, width] bool
-        return torch.arange(self.width, device=self.count.device) < self.count[:, None]
+    def entries(self) -> tuple[Tensor, Tensor]:
+        visible = torch.arange(self.width, device=self.count.device) < self.count[self.active, None]
+        return self.shadow[self.active, : self.width], visible
 
     def feed(self, fed: Feed) -> Tensor:  # [B, T, S] bool
-        """Write `fed` into the first B rows, each at its own offset; gives the mask of its forward.
+        """Write `fed` into the first B active rows, each at its own offset; gives the mask of its forward.
 
         Two rows with 2 and 1 entries, T=2, row 1 without a draft:   1 1 1 0   1 1 0
                                                                      1 1 1 1   1 1 1
@@ -88,14 +89,13 @@ class SlotCache(Cache):
         device = fed.tokens.device
         first = torch.tensor(fed.starts, device=device)
         slots = first[:, None] + torch.arange(fed.tokens.shape[1], device=device)
-        rows = torch.arange(len(first), device=device)
-        mask = self.plan(rows, slots, fed.owners, fed.tokens, fed.positions)
+        mask = self.plan(self.active[: len(first)], slots, fed.owners, fed.tokens, fed.positions)
         where = self.where[1][:, None, :].expand_as(fed.new)
         return mask.scatter(2, where, fed.new & mask.gather(2, where))
 
     def advance(self, fed: Feed) -> None:
         """The real columns of `fed` are in: they count until `rollback` says how many are kept."""
-        self.count[: len(fed.lens)] = fed.owners.amax(dim=1) + 1
+        self.count[self.active[: len(fed.lens)]] = fed.owners.amax(dim=1) + 1
 
     def rollback(self, counts: list[int]) -> None:
         """Keep so many entries of each of the first rows; the rest is stale. Nothing is written."""
@@ -114,6 +114,22 @@ class SlotCache(Cache):
         self.count[target] = n
         k = self.layers[0].keys
         return 2 * len(self.layers) * n * k.shape[2] * k.shape[3] * k.element_size()
+
+    @torch.inference_mode()
+    def put(
+        self,
+        rows: Tensor,  # [N] store row of each entry
+        slots: Tensor,  # [N] its slot
+        source: Cache,  # a rectangle of the same layers
+        at: Tensor,  # [N] index of the entry among the rectangle's [B * capacity]
+    ) -> int:  # bytes read
+        """Write entries of a rectangle back: only those that the store does not hold yet."""
+        for layer, other in zip(self.layers, source.layers, strict=True):
+            layer.keys[rows, slots] = other.keys.flatten(0, 1).index_select(0, at)
+            layer.values[rows, slots] = other.values.flatten(0, 1).index_select(0, at)
+        self.shadow[rows, slots] = source.shadow.flatten(0, 1).index_select(0, at)
+        k = self.layers[0].keys
+        return 2 * len(self.layers) * len(at) * k.shape[2] * k.shape[3] * k.element_size()
 
     def plan(
         self,

@@ -10,6 +10,7 @@ from engine.methods.autoregressive import autoregressive
 from engine.methods.bsp import bsp
 from engine.methods.dsd import dsd
 from engine.methods.eqspec import eqspec
+from engine.methods.exspec import exspec
 from engine.methods.rollback import rollback
 from engine.methods.slots import slots
 from engine.trace import Event
@@ -17,6 +18,7 @@ from engine.trace import Event
 METHODS: dict[str, Callable[[Lane], Iterator[Event]]] = {
     "autoregressive": autoregressive,
     "eqspec": eqspec,
+    "exspec": exspec,
     "slots": slots,
     "rollback": rollback,
     "bsp": bsp,

@@ -7,6 +7,7 @@ import torch
 from engine import feed
 from engine.cache import TargetCache
 from engine.lane import Lane, greedy_choice
+from engine.row import Row
 from engine.trace import Event
 
 
@@ -15,7 +16,11 @@ def prefill(lane: Lane, cache: TargetCache, side: str) -> Iterator[Event]:
 
     (papers.md A.5 starts with a verify pass over prompt and drafts instead; either is exact.)
     """
-    rows = lane.live
+    yield from prefill_rows(lane, cache, lane.live, side)
+
+
+def prefill_rows(lane: Lane, cache: TargetCache, rows: list[Row], side: str) -> Iterator[Event]:
+    """The same for some rows: a step of its own in which they enter the batch or the window."""
     yield lane.schedule(rows)
     fed = feed.prompts(rows, side, lane.pair.pad_id, lane.config.device)
     width = fed.tokens.shape[1]

@@ -10,15 +10,15 @@ from engine.row import Row
 from engine.trace import Event
 
 
-def realign(lane: Lane, cache: PaddedCache, rows: list[Row]) -> Iterator[Event]:
-    """Bring the live rows back to one rectangle of width L' - 1; rejected drafts and finished rows drop out.
+def realign(lane: Lane, cache: PaddedCache, rows: list[Row], keep: set[int] | None = None) -> Iterator[Event]:
+    """Bring the live rows (or those in `keep`) back to one rectangle of width L' - 1; the rest drops out.
 
     delta_i = p'_i - p_i for each row. When every delta is 0 and no row left, the rectangle is only cropped.
 
         B=3, c=(5,3,4), L=5, p=(0,2,1), K=3, accepted (1,3,0):  c'=(7,7,5), L'=7, p'=(0,0,2), delta=(0,-2,+1)
         slots before [0,6) [2,8) [1,5)  ->  after [0,6) [0,6) [2,6), width 6
     """
-    stay = [i for i, r in enumerate(rows) if not r.done]
+    stay = [i for i, r in enumerate(rows) if (not r.done if keep is None else r.row in keep)]
     if not stay:
         return
     with lane.timed("realign"):

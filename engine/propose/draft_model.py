@@ -27,28 +27,34 @@ class DraftModel:
         context: int,
         stop_ids: frozenset[int],
         device: str,
+        capacity: int,
+        places: int = 0,
         name: str = "draft_model",
     ) -> None:
         self.model, self.k, self.vocab, self.context = model, k, vocab, context
         self.stop_ids, self.device, self.name = stop_ids, device, name
+        self.capacity, self.places = capacity + k + 2, places  # tokens a row may reach; rows at a time, if known
         self.cache: SlotCache | None = None
+        self.free: list[int] = []
         self.at: dict[int, int] = {}  # row id -> cache row
         self.fed: dict[int, int] = {}  # row id -> tokens of this round's draft that were fed
         self.prompt: dict[int, int] = {}
         self.shift: dict[int, int] = {}  # row id -> added to the positions of generated tokens: BSP's drift (C.1, 4)
 
     def open(self, rows: list[Row], hidden: dict | None = None) -> None:
-        """Make room for these rows; their prompts are fed with the first `propose`."""
-        # a row without a stop rule runs until the slowest row of its batch is done
-        longest = [r.prompt + r.max_new * (self.k + 1 if r.endless else 1) for r in rows]
-        capacity = max(min(n, r.context) for n, r in zip(longest, rows, strict=True)) + self.k + 2
+        """Give these rows a place; their prompts are fed with the first `propose`."""
+        if self.cache is None:
+            self._allocate(max(len(rows), self.places))
+        for r in rows:
+            self.at[r.row], self.prompt[r.row], self.shift[r.row] = self.free.pop(), r.prompt, 0
+            self.cache.count[self.at[r.row]] = 0
+
+    def _allocate(self, places: int) -> None:
         layers = (
             max(m.layer_idx for m in self.model.modules() if hasattr(m, "layer_idx") and m.layer_idx is not None) + 1
         )
-        self.cache = SlotCache(layers, len(rows), capacity, self.device)
-        self.at = {r.row: i for i, r in enumerate(rows)}
-        self.prompt = {r.row: r.prompt for r in rows}
-        self.shift = dict.fromkeys(self.at, 0)
+        self.cache = SlotCache(layers, places, self.capacity, self.device)
+        self.free = list(range(places))[::-1]
 
     def propose(self, rows: list[Row], limits: list[int], noise: Tensor | None = None) -> Draft:
         at = self._cache_rows(rows)
@@ -80,7 +86,8 @@ class DraftModel:
             self.cache.count[at] = min(valid, len(row.ids) - 1)  # the last token is fed again, for its logits
 
     def drop(self, row: int) -> None:
-        self.at.pop(row, None)
+        if row in self.at:
+            self.free.append(self.at.pop(row))
 
     def _cache_rows(self, rows: list[Row]) -> Tensor:
         return torch.tensor([self.at[r.row] for r in rows], device=self.device)
