@@ -328,7 +328,7 @@ class Fold:
 
     def _commit(self, lane: LaneState, frame: Frame, event: Commit) -> None:
         frame.accepted, frame.emitted = event.accepted, event.emitted
-        frame.kinds, frame.cut = event.kinds, event.cut
+        frame.kinds, frame.cut = event.kinds, event.cut or [""] * len(frame.rows)
         for row, ids, kinds in zip(frame.rows, event.emitted, event.kinds, strict=True):
             state = lane.rows[row]
             state.ids.extend(ids)

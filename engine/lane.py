@@ -140,7 +140,7 @@ class Lane:
             yield self.kv_op("grow", width, [[r.row, 0, 0, width] for r in rows], grown)
         top = logits.topk(2, dim=-1)
         exact = top.values.double()
-        ids, values = top.indices.tolist(), exact.round(decimals=4).tolist()
+        ids, values = top.indices.tolist(), exact.round(decimals=3).tolist()
         self.witness.saw(ids, exact.tolist())
         yield self._emit(
             trace.Verify(
@@ -195,7 +195,8 @@ class Lane:
         if self.proposer:
             self.proposer.observe(rows, [len(d) for d in draft.listed()], kept)
         kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
-        return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cuts))
+        cut = cuts if any(cuts) else []
+        return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))
 
     def kv_dropped(self) -> trace.Event:
         """Nothing is kept for the next round."""

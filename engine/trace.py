@@ -173,7 +173,8 @@ class KvOp(Event):
 class Commit(Event):
     """Tokens emitted per row. `accepted`: drafts that agreed (before any cut). `kinds`: one letter of KINDS each.
 
-    `cut`: why tokens after the emitted ones were dropped: "" (nothing dropped), stop, budget, context, rollback.
+    `cut`: why tokens after the emitted ones were dropped: "" (nothing dropped), stop, budget, context, rollback;
+    empty when no row dropped any.
     """
 
     kind: ClassVar[str] = "commit"
@@ -181,7 +182,7 @@ class Commit(Event):
     accepted: list[int]
     emitted: list[list[int]]
     kinds: list[str]
-    cut: list[str]
+    cut: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,23 +11,16 @@ Lines that begin with `{"worker":` are the process's own words (loading, ready, 
 import contextlib
 import itertools
 import json
-import logging
 import multiprocessing
-import os
 import queue
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Protocol
 
 from engine.config import RunConfig
-from engine.trace import dump_line
-
-_LOG = logging.getLogger(__name__)
-_WORD = '{"worker":'
+from engine.process import WORD, RealEngine, serve
 
 
 class EngineError(RuntimeError):
@@ -62,31 +55,13 @@ class Engine(Protocol):
         """End the running job at once, whatever it is doing."""
 
 
-class RealEngine:
-    """What the process runs. Tests put a stand-in with the same two methods here."""
-
-    def __init__(self, cache: Path | None = None) -> None:
-        self.cache = cache
-
-    def load(self, config: RunConfig, progress: Callable[[str, float], None]) -> object:
-        import engine
-
-        where = {} if self.cache is None else {"cache": self.cache}
-        return engine.load_pair(config, progress=progress, **where)
-
-    def events(self, job: dict, pair: object, stop: Callable[[], bool]) -> Iterator:
-        import engine
-
-        return engine.session(job["lanes"], job["prompts"], pair=pair, title=job["title"], stop=stop)
-
-
 class Worker:
     """An Engine in a process of its own, one job at a time; `config` names the pair that it loads at once.
 
     A process that dies takes only its job with it: `submit` raises EngineError, the next job starts a fresh process.
     """
 
-    def __init__(self, config: RunConfig, engine: object | None = None, env: dict[str, str] | None = None) -> None:
+    def __init__(self, config: RunConfig, engine: RealEngine | None = None, env: dict[str, str] | None = None) -> None:
         self._config, self._engine, self._env = config, engine or RealEngine(), env or {}
         self._context = multiprocessing.get_context("spawn")
         self._numbers = itertools.count(1)
@@ -115,7 +90,7 @@ class Worker:
             self.state = EngineState("loading", "Starting the engine.")
             self._pipe, theirs = self._context.Pipe()
             args = (self._engine, self._config, self._env, theirs, self._flag)
-            self._process = self._context.Process(target=_serve, args=args, name="ragged-engine", daemon=True)
+            self._process = self._context.Process(target=serve, args=args, name="ragged-engine", daemon=True)
             self._process.start()
             theirs.close()  # else the pipe never reports the process's end
             # A queue per process: what a dead one left behind must not reach the next job.
@@ -159,7 +134,7 @@ class Worker:
         with contextlib.suppress(EOFError, OSError):
             while True:
                 line = pipe.recv_bytes().decode()
-                if not line.startswith(_WORD):
+                if not line.startswith(WORD):
                     lines.put(line)
                     continue
                 word = json.loads(line)
@@ -174,63 +149,3 @@ class Worker:
         text = f"the engine process ended unexpectedly ({how})"
         self.state = EngineState("off", text)
         lines.put(EngineError(text))
-
-
-def _serve(engine: RealEngine, first: RunConfig, env: dict[str, str], pipe: Connection, flag: object) -> None:
-    """The engine process: load the first pair, then one job after the other until the server is gone."""
-    os.environ.update(env)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches both; the server decides
-    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        keeper = _Keeper(engine, pipe)
-        with contextlib.suppress(Exception):  # said as state "failed"; the next job tries again
-            keeper.pair(first)
-        while True:
-            number, job = pipe.recv()
-            error = ""
-            try:
-                pair = keeper.pair(next(iter(job["lanes"].values())))
-                for event in engine.events(job, pair, lambda n=number: flag.value == n):
-                    pipe.send_bytes(dump_line(event).encode())
-            except (BrokenPipeError, ConnectionResetError):
-                raise
-            except Exception as failure:
-                error = explain(failure)
-            pipe.send_bytes(json.dumps({"worker": "idle", "error": error}, separators=(",", ":")).encode())
-
-
-class _Keeper:
-    """Keeps the loaded pair; another target, draft, kind of draft, dtype or device replaces it."""
-
-    def __init__(self, engine: RealEngine, pipe: Connection) -> None:
-        self._engine, self._pipe = engine, pipe
-        self._key: tuple | None = None
-        self._pair: object = None
-
-    def pair(self, config: RunConfig) -> object:
-        drafts = config.proposer if config.proposer != "ngram" else ""  # n-grams need no second model
-        key = (config.target, config.draft, drafts, config.dtype, config.device)
-        if key != self._key:
-            self._key = self._pair = None  # the old pair's memory is free before the new one comes
-            self._say("loading", f"Loading {config.target}.", 0.0)
-            try:
-                self._pair = self._engine.load(config, lambda text, fraction: self._say("loading", text, fraction))
-            except Exception as failure:
-                self._say("failed", explain(failure), 0.0)
-                raise
-            self._key = key
-            self._say("ready", f"{config.target} is loaded.", 1.0)
-        return self._pair
-
-    def _say(self, phase: str, text: str, fraction: float) -> None:
-        word = {"worker": phase, "text": text, "fraction": fraction}
-        self._pipe.send_bytes(json.dumps(word, separators=(",", ":")).encode())
-
-
-def explain(failure: Exception) -> str:
-    """What a visitor is told: the engine's own words where it has some, else only the kind; the rest is logged."""
-    if isinstance(failure, MemoryError):
-        return "the engine ran out of memory: use fewer or shorter prompts"
-    if type(failure).__module__.startswith("engine."):  # ConfigError, ShelfError, ...: written for people
-        return str(failure)
-    _LOG.error("engine job failed", exc_info=failure)
-    return f"the engine stopped on an internal error ({type(failure).__name__}); the server's log has the details"

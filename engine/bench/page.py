@@ -23,8 +23,8 @@ window.__marks = {};
 const painted = () => {
   const stage = document.getElementById('ragged-stage');
   return stage && stage.querySelector('h1')?.textContent.includes('EQSPEC')
-    && stage.querySelectorAll('svg.ribbon, .ribbon svg, svg').length >= 2
-    && stage.querySelectorAll('.words').length >= 2 && stage.querySelector('button');
+    && stage.querySelectorAll('svg.r-ribbon').length >= 2
+    && stage.querySelectorAll('.r-words .r-word').length >= 2 && stage.querySelector('.r-transport button');
 };
 const interactive = () => document.querySelector('#ragged-mount #ragged-stage') && document.querySelector('#run');
 const look = () => {
@@ -121,6 +121,7 @@ PROMPTS_8 = (
 
 def start(page: Page, prompts: tuple[str, ...], budget: int) -> str:
     """Start a run from the page's own form; returns its id."""
+    page.wait_for_selector("#run", state="attached", timeout=60_000)
     before = page.evaluate("window.__ragged.store.get().source.name")
     page.evaluate("document.getElementById('your-prompts').classList.add('open')")
     page.fill("#prompts textarea", "\n".join(prompts))

@@ -14,6 +14,7 @@ class Reader(threading.Thread):
         self.url, self.run_id, self.until = f"{url}runs/{run}/events", run, time.monotonic() + patience
         self.seqs: list[int] = []
         self.ended, self.error = False, ""
+        self._id, self._named = -1, False
 
     def run(self) -> None:
         while not self.ended and time.monotonic() < self.until:
@@ -30,9 +31,14 @@ class Reader(threading.Thread):
 
     def _line(self, line: str) -> None:
         if line.startswith("id: "):
-            self.seqs.append(int(line.rsplit(":", 1)[1]))
-        elif line.startswith("event: bye"):
-            self.ended = True
+            self._id = int(line.rsplit(":", 1)[1])
+        elif line.startswith("event: "):
+            self._named = True
+            self.ended = self.ended or line == "event: bye"
+        elif line.startswith("data: ") and not self._named:
+            self.seqs.append(self._id)
+        elif not line:
+            self._named = False
 
     def complete(self, last: int) -> bool:
         """Whether every event came, once, in order."""

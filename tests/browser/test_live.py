@@ -1,0 +1,238 @@
+"""Live runs from the page: the real model, the real engine process, a real browser."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engine.fold import fold
+from engine.trace import read_lines
+from tests.ui.fakes import until
+from tests.ui.serving import Cable, application
+
+MINUTE = 60_000
+#: Rows of different length whose text can be copied: n-grams draft well, and BSP breaks within a few words.
+PROMPTS = (
+    "Please repeat: The small brown dog chased the red ball across the green field.\n"
+    "Copy the text: Maria planted three rows of carrots, two rows of beans and one row of pumpkins behind the house."
+)
+#: Keeps the seq of every message that an EventSource delivers, and each time one opens.
+TAP = """
+window.tap = {seqs: [], opens: 0};
+const Real = window.EventSource;
+window.EventSource = class extends Real {
+  constructor(url, options) {
+    super(url, options);
+    if (!String(url).includes('/runs/')) return;
+    this.addEventListener('open', () => window.tap.opens++);
+    this.addEventListener('message', (e) => window.tap.seqs.push(Number(e.lastEventId.split(':').at(-1))));
+  }
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, real_cache: Path) -> Iterator[str]:
+    with application(tmp_path_factory.mktemp("live"), RAGGED_CACHE=str(real_cache)) as (url, _process):
+        until(lambda: httpx.get(f"{url}/healthz", timeout=30).json()["model"]["phase"] == "ready", 240)
+        yield url
+
+
+def visit(open_page: Callable, url: str, **options: object) -> object:
+    """The page with its form open and an EventSource that is listened to."""
+    page = open_page(**options)
+    page.add_init_script(TAP)
+    page.goto(url)
+    page.wait_for_selector("#ragged-mount #ragged-stage")
+    page.get_by_role("button", name="Your prompts").click()
+    page.wait_for_selector("#your-prompts.open")
+    return page
+
+
+def start(page: object, prompts: str = PROMPTS, new: int = 12, k: int = 4) -> None:
+    page.fill("#prompts textarea", prompts)
+    page.fill("#k input", str(k))
+    page.fill("#max-new input", str(new))
+    page.evaluate("document.querySelector('#ticket .ticket').dataset.status = ''")
+    page.click("#run")
+    page.wait_for_function("document.querySelector('#ticket .ticket').dataset.status")
+
+
+def ended(page: object) -> str:
+    """Wait for the end of the run, as the form tells it."""
+    page.wait_for_function(
+        "['done', 'stopped', 'failed'].includes(document.querySelector('#ticket .ticket').dataset.status)",
+        timeout=4 * MINUTE,
+    )
+    return page.inner_text("#ticket .ticket")
+
+
+def folded(page: object, what: str) -> object:
+    """A piece of the state that the page has folded: `f` is the fold, `s` the whole state."""
+    state = "const s = window.__ragged.store.get(); const f = s.fold;"
+    return page.evaluate(f"(() => {{ {state} return {what} }})()")
+
+
+def verdicts(page: object, lane: str) -> list[str]:
+    return folded(page, f"Object.values(f.lanes.{lane}.rows).map(r => r.compare?.verdict)")
+
+
+def test_a_run_from_the_page_shows_what_broke_and_repair_heals_it(open_page: Callable, site: str) -> None:
+    page = visit(open_page, site)
+    start(page)
+    assert ended(page) == "Finished."
+    page.wait_for_function("!window.__ragged.store.get().live")
+    assert verdicts(page, "eqspec") == ["equal", "equal"]
+    assert verdicts(page, "bsp_repaired") == ["equal", "equal"]
+    assert "bug" in verdicts(page, "bsp")
+    assert folded(page, "Object.keys(f.lanes)") == ["eqspec", "bsp", "bsp_repaired"]
+
+    # The first wrong word is ringed, and its link lands on the row's first violation.
+    page.locator("#ragged-stage").focus()
+    page.keyboard.press("End")
+    ring = page.locator(".r-lane.right .r-word.wrong .ring").first
+    assert ring.is_visible()
+    row = int(ring.locator("xpath=ancestor::*[@data-row][1]").get_attribute("data-row"))
+    first = folded(page, f"f.lanes.bsp.frames.find(x => x.violations.some(v => v.row === {row})).step")
+    page.locator(f".r-row[data-row='{row}'] .r-lane.right .r-broken").click()
+    assert folded(page, "[s.step, s.row]") == [first, row]
+
+    # Repair shows the lane in which only the positions differ: every row equal, no ring.
+    page.get_by_role("button", name=re.compile("Repair")).click()
+    page.keyboard.press("End")
+    assert folded(page, "s.right") == "bsp_repaired"
+    assert page.locator(".r-word.wrong").count() == 0
+    assert re.search(r"EQSPEC: 2 of 2.*2 of 2", page.inner_text("h1"), re.DOTALL)
+
+    # The file is the trace, by the engine's own reader.
+    run = folded(page, "s.source.name")
+    reply = httpx.get(f"{site}/runs/{run}/trace.jsonl")
+    state = fold(read_lines(reply.text.splitlines()))
+    assert state.status == "done"
+    ids = folded(page, "Object.values(f.lanes).map(l => Object.values(l.rows).map(r => r.ids))")
+    assert ids == [[row.ids for row in lane.rows.values()] for lane in state.lanes.values()]
+    assert page.evaluate("window.tap.seqs") == list(range(state.last_seq + 1))
+
+    # The address brings everything back.
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("location.search.includes('run')")
+    page.wait_for_timeout(600)
+    here = folded(page, "[s.step, s.row, s.right, s.source.name]")
+    page.reload()
+    page.wait_for_function("window.__ragged?.store.get().source.kind === 'live' && window.__ragged.store.get().fold")
+    assert folded(page, "[s.step, s.row, s.right, s.source.name]") == here
+
+
+def test_a_dropped_connection_resumes_without_missing_or_repeated_event(open_page: Callable, site: str) -> None:
+    cable = Cable(site)
+    page = visit(open_page, cable.url)
+    page.visit.expect("ERR_|Failed to load resource")
+    page.evaluate("window.kept = true")
+    page.fill("#max-new input", "16")
+    start(page, new=16)
+    for count in (12, 30):
+        page.wait_for_function(f"window.tap.seqs.length > {count}", timeout=2 * MINUTE)
+        cable.cut()
+    page.wait_for_function("window.__ragged.store.get().fold?.status === 'done'", timeout=4 * MINUTE)
+    page.wait_for_function("!window.__ragged.store.get().live")
+    seqs = page.evaluate("window.tap.seqs")
+    assert seqs == list(range(len(seqs)))
+    assert page.evaluate("window.tap.opens") == 3
+    assert page.evaluate("window.kept")  # Gradio has not reloaded the page
+    assert page.input_value("#max-new input") == "16"
+    assert ended(page) == "Finished."
+    assert verdicts(page, "eqspec") == ["equal", "equal"]
+    cable.close()
+
+
+def test_stop_ends_a_run_in_the_middle_and_the_next_one_runs(open_page: Callable, site: str) -> None:
+    page = visit(open_page, site)
+    start(page, prompts="Count from one to a thousand in words.", new=256, k=1)
+    page.wait_for_function("window.tap.seqs.length > 12", timeout=2 * MINUTE)
+    page.click("#stop")
+    assert ended(page).startswith("Stopped")
+    assert folded(page, "f.status") == "stopped"
+    assert not page.locator("#stop").is_visible()
+    start(page, prompts="Say: one two one two", new=2)
+    assert ended(page) == "Finished."
+
+
+def test_a_prompt_over_the_context_limit_is_answered_in_words(open_page: Callable, site: str) -> None:
+    page = visit(open_page, site)
+    start(page, prompts="Short.\n" + "1 " * 9000)
+    said = ended(page)
+    assert re.search(r"Failed: Prompt 2: it has [\d,]+ tokens after templating; the model's context is 8192", said)
+    assert page.input_value("#prompts textarea").startswith("Short.")
+
+
+def test_the_keyboard_alone_goes_from_the_prompts_to_the_repaired_run(open_page: Callable, site: str) -> None:
+    page = open_page(site)
+    page.wait_for_selector("#ragged-mount #ragged-stage")
+
+    def tab_to(found: str) -> None:
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if page.evaluate(f"(e => {found})(document.activeElement)"):
+                return
+        raise AssertionError(f"Tab never reached {found}")
+
+    tab_to("e.textContent === 'Your prompts'")
+    page.keyboard.press("Enter")
+    tab_to("e.matches('#prompts textarea')")
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text("Repeat: red blue red blue red")
+    tab_to("e.matches('#max-new input')")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("4")
+    tab_to("e.id === 'run'")
+    page.keyboard.press("Enter")
+    assert ended(page) == "Finished."
+    for _ in range(60):
+        page.keyboard.press("Shift+Tab")
+        if page.evaluate("document.activeElement.matches('.r-board')"):
+            break
+    page.keyboard.press("Home")
+    assert folded(page, "s.step") == 0
+    page.keyboard.press("ArrowRight")
+    assert folded(page, "s.step") == 1
+    tab_to("e.matches('.r-repair')")
+    page.keyboard.press("Enter")
+    assert folded(page, "s.right") == "bsp_repaired"
+
+
+def test_a_killed_engine_ends_its_run_in_words_and_the_next_run_gets_a_new_one(
+    open_page: Callable, tmp_path: Path, real_cache: Path
+) -> None:
+    with application(tmp_path, RAGGED_CACHE=str(real_cache)) as (url, process):
+        page = visit(open_page, url)
+        start(page, new=256, k=1)
+        page.wait_for_function("window.tap.seqs.length > 12", timeout=4 * MINUTE)
+        [engine] = children(process.pid, "spawn_main")
+        os.kill(engine, signal.SIGKILL)
+        assert ended(page) == "Failed: the engine process ended unexpectedly (signal 9)."
+        seqs = page.evaluate("window.tap.seqs")
+        assert seqs == list(range(len(seqs)))
+        [kept] = [json.loads(line) for line in _last_line(tmp_path / "runs")]
+        assert (kept["seq"], kept["status"]) == (seqs[-1], "failed")
+        start(page, prompts="Say: one two one two", new=2)
+        assert ended(page) == "Finished."
+
+
+def children(pid: int, word: str) -> list[int]:
+    """Child processes of `pid` whose command line holds `word`."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if word in Path(f"/proc/{child}/cmdline").read_text():
+                found.append(int(child))
+    return found
+
+
+def _last_line(folder: Path) -> list[str]:
+    [file] = folder.glob("*.jsonl")
+    return file.read_text().splitlines()[-1:]

@@ -1,0 +1,122 @@
+"""The page of the real server, without a model: all that is recorded plays, and bad input is answered in words."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.ui.serving import application, no_model
+
+MOUNTED = "#ragged-mount #ragged-stage"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("site")
+    with application(folder, **no_model(folder)) as (url, _process):
+        yield url
+
+
+def opened(open_page: Callable, site: str, query: str = "", **options: object) -> object:
+    """The page after Gradio has come up, with the form open."""
+    page = open_page(site + query, **options)
+    page.wait_for_selector(MOUNTED)
+    page.get_by_role("button", name="Your prompts").click()
+    page.wait_for_selector("#your-prompts.open")
+    return page
+
+
+def ticket(page: object) -> str:
+    page.wait_for_function(
+        "document.querySelector('#ticket .ticket').dataset.status in {refused: 1, failed: 1, done: 1}"
+    )
+    return page.inner_text("#ticket .ticket")
+
+
+def test_the_hero_plays_when_gradio_s_javascript_never_comes(open_page: Callable, site: str) -> None:
+    page = open_page()
+    page.route(re.compile(r"/assets/.*\.js"), lambda route: route.abort())
+    page.visit.expect(r"Failed to load resource")
+    page.goto(site)
+    page.wait_for_function("/EQSPEC: (\\d) of \\1/.test(document.querySelector('#ragged-stage h1')?.textContent)")
+    assert page.locator(".r-lane").count() >= 6
+    assert page.locator("#ragged-mount").count() == 0
+    page.locator(".r-transport").get_by_role("button", name="Pause").click()
+    step = page.evaluate("window.__ragged.store.get().step")
+    page.wait_for_timeout(1500)
+    assert page.evaluate("window.__ragged.store.get().step") == step
+
+
+def test_gradio_takes_the_stage_over_as_it_is_and_stays_out_of_sight(open_page: Callable, site: str) -> None:
+    page = open_page(site)
+    page.wait_for_selector("#ragged-stage h1")
+    page.evaluate("window.before = document.getElementById('ragged-stage')")
+    page.wait_for_selector(MOUNTED)
+    page.wait_for_selector("#run", state="attached")
+    assert page.evaluate("window.before === document.querySelector('#ragged-mount #ragged-stage')")
+    assert page.locator("h1").count() == 1
+    box = page.locator("#ragged-stage").bounding_box()
+    assert box["y"] == 0
+    assert page.locator("footer:visible").count() == 0
+    assert not page.locator("#your-prompts").is_visible()
+    assert page.evaluate("document.querySelectorAll('#ragged-hero, #ragged-page').length") == 2
+    fonts = page.evaluate("[...document.fonts].map(f => f.status + f.family)")
+    assert not [f for f in fonts if "Google" in f]
+
+
+@pytest.mark.parametrize("width", [390, 768, 1440])
+def test_the_page_is_never_wider_than_the_window(open_page: Callable, site: str, width: int) -> None:
+    page = opened(open_page, site, viewport={"width": width, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#prompts textarea").bounding_box()["width"] > 0.7 * min(width, 960)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"#prompts textarea": ""}, ["Prompts", "one per line"]),
+        ({"#prompts textarea": "\n".join("abcdefghi")}, ["these are 9", "at most 8"]),
+        ({"#prompts textarea": "one\n---\n\n---\nthree"}, ["Prompt 2 is empty"]),
+        ({"#k input": "0"}, ["K", "is 0", "1 to 16"]),
+        ({"#k input": "99"}, ["K", "is 99", "1 to 16"]),
+        ({"#max-new input": "1000"}, ["New tokens per row", "1 to 256"]),
+    ],
+)
+def test_bad_input_is_answered_in_words_and_nothing_is_lost(
+    open_page: Callable, site: str, fields: dict, words: list
+) -> None:
+    page = opened(open_page, site)
+    for field, value in fields.items():
+        page.fill(field, value)
+    page.click("#run")
+    said = ticket(page)
+    assert [w for w in words if w not in said] == []
+    assert {field: page.input_value(field) for field in fields} == fields
+    assert page.locator("#run").is_enabled()
+    assert not page.locator("#stop").is_visible()
+    assert "of 3" in page.inner_text("h1")  # the stage keeps what it showed
+
+
+def test_without_a_model_run_names_the_file_and_the_place(open_page: Callable, site: str) -> None:
+    page = opened(open_page, site)
+    page.click("#run")
+    assert re.search(r"Failed: .*cache", ticket(page))
+    assert "Traceback" not in page.content()
+    assert not page.locator("#stop").is_visible()
+
+
+def test_examples_fill_the_form_and_unavailable_drafters_say_why(open_page: Callable, site: str) -> None:
+    page = opened(open_page, site)
+    page.get_by_role("button", name="Several lines").click()
+    page.wait_for_function("document.querySelector('#prompts textarea').value.includes('---')")
+    assert page.locator("#proposer input").count() == 2
+    assert "no smaller model with the vocabulary" in page.inner_text("#proposer")
+
+
+def test_an_unknown_trace_and_an_unknown_run_are_said(open_page: Callable, site: str) -> None:
+    page = open_page()
+    page.visit.expect("404")
+    page.goto(f"{site}/?t=nothing")
+    page.wait_for_function("document.querySelector('.r-status').textContent.includes('nothing')")
+    page.goto(f"{site}/?t=run:{'x' * 22}")
+    page.wait_for_function("document.querySelector('.r-status').textContent.includes('no run')")

@@ -1,0 +1,102 @@
+"""Your prompts: the form that starts runs. The Gradio event is short: it checks, queues the run, gives a ticket."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import gradio as gr
+
+from engine.config import MAX_K
+from ui.request import MAX_NEW, MAX_PROMPTS, PROPOSERS, BadRequest, Offer, job
+from ui.runs import RunStore, StoreFull
+from ui.status import ticket
+
+_LOG = logging.getLogger(__name__)
+
+EXAMPLES = {
+    "Copy and edit": (
+        "Repeat this sentence three times: The quick brown fox jumps over the lazy dog.\n"
+        "Write the numbers from one to twelve in words, then write them again.\n"
+        "Copy this list and change red to blue: red apple, red car, red house, red hat, red door, red kite."
+    ),
+    "Short questions": "What is the capital of France?\nWhy is the sky blue?\nName three uses of a hammer.",
+    "Several lines": (
+        "Fix the spelling and return the text:\nTeh cat sat on teh mat.\nTeh dog sat on teh log.\n"
+        "---\nSay hello in five languages."
+    ),
+}
+
+#: The template never changes, so nothing is re-rendered: the script puts the value into it.
+_TICKET = (
+    '<p class="ticket" role="status" aria-live="polite"></p>'
+    '<button type="button" class="stop" id="stop" hidden>Stop this run</button>'
+)
+
+
+def build(store: RunStore, offer: Offer) -> None:
+    """Add the form to the Blocks that is being built."""
+    open_to = {text: name for name, text in PROPOSERS.items() if name not in offer.unavailable()}
+    closed = [f"Not here: {name.replace('_', ' ')} ({why})." for name, why in offer.unavailable().items()]
+    with gr.Column(elem_id="your-prompts"):
+        gr.HTML('<h2 id="your-prompts-title">Your prompts</h2>', js_on_load=None)
+        prompts = gr.Textbox(
+            EXAMPLES["Copy and edit"],
+            label=f"Prompts, one per line, at most {MAX_PROMPTS}",
+            info="For prompts of several lines, put a line with only --- between them. Different lengths show most.",
+            lines=5,
+            max_lines=16,
+            elem_id="prompts",
+        )
+        with gr.Row(elem_classes="examples"):
+            for name, text in EXAMPLES.items():
+                gr.Button(name, size="sm", elem_classes="example").click(
+                    None, outputs=prompts, js=f"() => {_js(text)}", api_visibility="private"
+                )
+        with gr.Row():
+            k = gr.Number(4, label=f"Drafts per round (K), 1 to {MAX_K}", elem_id="k")
+            budget = gr.Number(48, label=f"New tokens per row, 1 to {MAX_NEW}", elem_id="max-new")
+        proposer = gr.Radio(
+            [(text, name) for text, name in open_to.items()],
+            value="ngram",
+            label="Where drafts come from",
+            info=" ".join(closed) or None,
+            elem_id="proposer",
+        )
+        chat = gr.Checkbox(True, label="Wrap prompts in the model's chat template", elem_id="chat")
+        run = gr.Button("Run", variant="primary", elem_id="run")
+        script = Path(__file__).with_name("ticket.js").read_text(encoding="utf-8")
+        held = gr.HTML({}, html_template=_TICKET, js_on_load=script, apply_default_css=False, elem_id="ticket")
+
+    async def start(*values: object) -> dict:
+        return await asyncio.to_thread(begin, store, offer, *values)
+
+    run.click(
+        start,
+        [prompts, proposer, k, budget, chat, held],
+        held,
+        api_name="run",
+        concurrency_limit=8,
+        show_progress="hidden",
+    )
+
+
+def begin(store: RunStore, offer: Offer, *values: object) -> dict:
+    """Queue a run and give its ticket {run, status, message}; bad input and a full queue are refused in words.
+
+    The last value is the visitor's ticket so far: a run of theirs that still goes on is replaced, not waited for.
+    """
+    *values, held = values
+    try:
+        work = job(offer, *values)
+        if (before := store.get(str((held or {}).get("run", "")))) and not before.over:
+            store.stop(before, why="you started another run")
+        return ticket(store, store.create(work))
+    except (BadRequest, StoreFull) as refusal:
+        return {"run": "", "status": "refused", "message": str(refusal)}
+    except OSError as error:
+        _LOG.exception("no run file")
+        return {"run": "", "status": "refused", "message": f"The run's file cannot be made ({error.strerror})."}
+
+
+def _js(text: str) -> str:
+    return "`" + text.replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${") + "`"

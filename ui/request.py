@@ -1,0 +1,112 @@
+"""From what a visitor typed to a job for the engine, or to a message that says what, where and what would work."""
+
+import re
+from dataclasses import dataclass
+
+from engine.config import MAX_K, POSITION_FAULTS, ConfigError, RunConfig
+
+MAX_PROMPTS = 8
+MAX_NEW = 256
+MAX_CHARS = 20_000  # a prompt; the engine checks tokens against its context
+
+PROPOSERS = {
+    "ngram": "n-gram: copies from the row's own text",
+    "self_skip": "self-skip: the model with some layers left out",
+    "draft_model": "draft model: a smaller model with the same vocabulary",
+}
+
+_RULE = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
+
+
+class BadRequest(ValueError):
+    """Input that cannot run: the message names the field and what would work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What this server can run: the pair, and its draft model's name where there is one."""
+
+    target: str = "smollm2-135m"
+    draft: str | None = None
+    device: str = "cpu"
+
+    def unavailable(self) -> dict[str, str]:
+        """Proposers that cannot be chosen, with the reason."""
+        if self.draft:
+            return {}
+        return {"draft_model": f"no smaller model with the vocabulary of {self.target} is on this server"}
+
+
+def split(text: str) -> list[str]:
+    """One prompt per line; where a line holds only `---`, such lines separate prompts of any number of lines.
+
+    >>> split("Hello\\n\\nName a colour."), split("Two\\nlines\\n---\\nOne")
+    (['Hello', 'Name a colour.'], ['Two\\nlines', 'One'])
+    """
+    if _RULE.search(text):
+        return [part.strip("\n") for part in _RULE.split(text)]
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: bool) -> dict:
+    """The job of three lanes for the engine. Raises BadRequest."""
+    prompts = split(text or "")
+    _check_prompts(prompts)
+    works = ", ".join(name for name in PROPOSERS if name not in offer.unavailable())
+    if reason := offer.unavailable().get(proposer):
+        raise BadRequest(f"Drafts from {proposer}: {reason}. What works: {works}.")
+    if proposer not in PROPOSERS:
+        raise BadRequest(f"Drafts from {proposer!r}: there is no such proposer. What works: {works}.")
+    common = {
+        "target": offer.target,
+        "draft": offer.draft if proposer == "draft_model" else None,
+        "device": offer.device,
+        "proposer": proposer,
+        "k": _whole("Drafts per round (K)", k, 1, MAX_K),
+        "max_new": _whole("New tokens per row", max_new, 1, MAX_NEW),
+        "chat": bool(chat),
+    }
+    try:
+        lanes = {
+            "eqspec": RunConfig(method="eqspec", **common),
+            "bsp": RunConfig(method="bsp", faults=POSITION_FAULTS, **common),
+            "bsp_repaired": RunConfig(method="bsp", faults=frozenset(), **common),
+        }
+    except ConfigError as error:
+        raise BadRequest(f"{error}.") from error
+    return {"lanes": lanes, "prompts": prompts, "title": _title(prompts)}
+
+
+def plain(error: str) -> str:
+    """The engine's message in the form's words.
+
+    >>> plain("prompts[0]='Once upon...' cannot be used: it has 9000 tokens")
+    'Prompt 1: it has 9000 tokens'
+    """
+    return re.sub(r"^prompts\[(\d+)\]=.*? cannot be used: ", lambda m: f"Prompt {int(m[1]) + 1}: ", error)
+
+
+def _check_prompts(prompts: list[str]) -> None:
+    if not any(p.strip() for p in prompts):
+        raise BadRequest("Prompts: there is none yet. Write one per line; two or three of different length show most.")
+    if len(prompts) > MAX_PROMPTS:
+        raise BadRequest(f"Prompts: these are {len(prompts)}, at most {MAX_PROMPTS} fit in a batch here. Remove some.")
+    for n, prompt in enumerate(prompts, 1):
+        if not prompt.strip():
+            raise BadRequest(f"Prompt {n} is empty. Write something between the --- lines, or remove one of them.")
+        if len(prompt) > MAX_CHARS:
+            raise BadRequest(f"Prompt {n} has {len(prompt):,} characters, at most {MAX_CHARS:,} can be sent. Cut it.")
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or value != value or value not in range(low, high + 1):
+        shown = "empty" if value is None or value == "" else f"{value:g}" if number else repr(value)
+        raise BadRequest(f"{name} is {shown}; choose a whole number from {low} to {high}.")
+    return int(value)
+
+
+def _title(prompts: list[str]) -> str:
+    first = " ".join(prompts[0].split())
+    first = first if len(first) <= 40 else first[:39].rstrip() + "…"
+    return first if len(prompts) == 1 else f"{first} (+{len(prompts) - 1})"

@@ -1,0 +1,46 @@
+// The round's sentence, and the line about the cell under the pointer or pinned. What is shown is not live; a hidden
+// live region says the same once on pause and on every step by hand, and is silent while playing.
+
+import { narrate } from './narrate.js';
+import { births, ribbonOf } from './gaps.js';
+import { quoted } from './pieces.js';
+import { el } from './svg.js';
+import { t, laneLong } from './strings.js';
+
+export function mountCaption(node, live, store) {
+  const sentence = el('p', { class: 'r-sentence' });
+  const cell = el('p', { class: 'r-cellline' });
+  node.append(sentence, cell);
+  let spoken = '';
+  store.subscribe((state, changed) => {
+    if (!state.fold) return;
+    const text = narrate(state);
+    if (sentence.textContent !== text) sentence.textContent = text;
+    cell.textContent = describe(state) ?? (stopRepaired(state) ? t('stopNote') : '');
+    if (state.playing || state.live || !state.touched) return;
+    const pinned = changed.has('cell') && state.cell ? cell.textContent : text;
+    if (pinned !== spoken) live.textContent = spoken = pinned;
+  });
+}
+
+/** True when the broken lane lacks the published missing stop rule: then its positions are the only defect. */
+function stopRepaired({ fold }) {
+  const spec = fold.header.lanes.find(({ config }) => config?.method === 'bsp' && config.faults?.length);
+  return Boolean(spec) && !spec.config.faults.includes('no_stop');
+}
+
+/** The cell under the pointer or pinned, in one line of facts. */
+export function describe(state) {
+  const at = state.hover ?? state.cell;
+  const ribbon = at && ribbonOf(state.fold, at.lane, at.row, state.step);
+  const token = ribbon?.tokens.find((found) => found.index === at.index);
+  if (!token) return null;
+  const values = {
+    lane: laneLong(at.lane), row: at.row + 1, id: token.id, slot: token.slot, position: token.position,
+    word: quoted(token.id, state.fold, t('endToken')),
+    expected: ribbon.origin - ribbon.prompt + token.index,
+  };
+  if (token.index < ribbon.prompt) return t('cellPrompt', { ...values, n: token.index + 1 });
+  const n = token.index - ribbon.prompt;
+  return t(token.fed ? 'cell' : 'cellNew', { ...values, n: n + 1, born: births(state.fold.lanes[at.lane], at.row)[n], kind: t(`tokenKind.${token.kind}`) });
+}

@@ -1,0 +1,99 @@
+// The KV half of the fold: `kv` and `kv_op` events change a lane's maps (model -> row -> KvMap) and its open frame.
+
+import { KvMap, copies } from './kvmap.js';
+
+const MAX_WIDTH = 1 << 17;
+
+/** Entries written, hidden, or (with `reset`) stated anew after a copy. */
+export function applyKv(lane, frame, event) {
+  const maps = lane.maps[event.model];
+  const { runs = [], hide = [], show = [], reset = false } = event;
+  checkCells(event, runs.map(([, slot, , , length]) => [slot, length]));
+  checkCells(event, [...hide, ...show].map(([, slot, length]) => [slot, length]));
+  if (reset) {
+    for (const row of new Set(runs.map((run) => run[0]))) maps[row] = new KvMap([], (maps[row] ?? new KvMap()).token.slice());
+  }
+  for (const row of frame.rows) {
+    if (row in maps || !reset) (maps[row] ??= new KvMap()).resize(event.width);
+  }
+  for (const [row, slot, owner, position, length] of runs) {
+    const m = (maps[row] ??= new KvMap());
+    m.resize(event.width);
+    for (let n = 0; n < length; n += 1) {
+      const mine = owner >= 0 ? owner + n : -1;
+      const believed = owner >= 0 ? position + n : position;
+      m.set(slot + n, mine, tokenOf(lane, frame, event, row, slot + n, mine), believed, owner >= 0 ? 1 : 0);
+    }
+  }
+  for (const [row, slot, length] of hide) maps[row].visible.fill(0, slot, slot + length);
+  for (const [row, slot, length] of show) maps[row].visible.fill(1, slot, slot + length);
+  if (reset) {
+    for (const m of Object.values(maps)) m.token = m.token.map((token, s) => (m.position[s] >= 0 ? token : -1));
+  }
+  snapshot(frame, event, runs, maps);
+}
+
+/** Token of a written slot: what the forward was fed there; after a copy, what the copy brought along.
+ *  The drafter is fed content and drafts only, so there the owner says which token it is. */
+function tokenOf(lane, frame, event, row, slot, owner) {
+  const i = frame.rows.indexOf(row);
+  if (event.model === 'draft') return [...lane.rows[row].ids, ...(frame.draft[i] ?? [])][owner] ?? -1;
+  if (event.reset) return lane.maps.target[row].token[slot];
+  return frame.tokens[i][slot - frame.slots[i]];
+}
+
+/** Entries copied to new slots; rows that the copy does not list have left the batch. */
+export function applyKvOp(lane, frame, event) {
+  const maps = lane.maps[event.model];
+  checkCells(event, event.moves.map(([, , dst, length]) => [dst, length]));
+  const moved = {};
+  const origin = {};
+  for (const [row, src, dst, length] of event.moves) {
+    if (!(row in moved)) {
+      moved[row] = new KvMap();
+      moved[row].resize(event.width);
+      origin[row] = Array(event.width).fill(-1);
+    }
+    const old = maps[row];
+    if (src < 0 || src + length > old.owner.length) {
+      throw new RangeError(`seq ${event.seq}: row ${row} has no slots ${src}..${src + length - 1} to move`);
+    }
+    for (let n = 0; n < length; n += 1) {
+      const [a, b] = [src + n, dst + n];
+      moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a]);
+      origin[row][b] = a;
+    }
+  }
+  for (const row of frame.rows) if (!event.rows.includes(row)) delete maps[row];
+  Object.assign(maps, moved);
+  if (event.model === 'target') {
+    const { op, moves, width } = event;
+    Object.assign(frame, { op, moves, origin, after: copies(maps, frame.rows), width_after: width });
+  }
+  frame.bytes += event.bytes;
+  frame.avoided += event.avoided ?? 0;
+}
+
+function snapshot(frame, event, runs, maps) {
+  if (event.model === 'draft') {
+    frame.drafter = copies(maps, frame.rows);
+    return;
+  }
+  if (runs.length && !event.reset) {
+    frame.fed = copies(maps, frame.rows);
+    frame.width = event.width;
+  }
+  frame.after = copies(maps, frame.rows);
+  frame.width_after = event.width;
+}
+
+/** Throws when a run of slots lies outside the event's width (or the width is absurd). */
+function checkCells(event, cells) {
+  const { seq, width } = event;
+  if (!(width >= 0 && width <= MAX_WIDTH)) throw new RangeError(`seq ${seq}: width ${width} is outside 0..${MAX_WIDTH}`);
+  for (const [slot, length] of cells) {
+    if (slot < 0 || length < 1 || slot + length > width) {
+      throw new RangeError(`seq ${seq}: slots ${slot}..${slot + length - 1} lie outside width ${width}`);
+    }
+  }
+}

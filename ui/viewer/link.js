@@ -1,0 +1,59 @@
+// The view as an address: ?t=<trace>&r=<round>&row=<row>&cell=<lane.row.index>&view=<tensor view>&cmp=<right lane>.
+// Read at the start and on popstate; written on pause, never faster than browsers allow.
+
+const OURS = ['t', 'r', 'row', 'cell', 'view', 'cmp'];
+const PAUSE_MS = 400;
+
+/** The state that an address asks for; only what it names. Nonsense is ignored. */
+export function readLink(search = location.search) {
+  const query = new URLSearchParams(search);
+  const out = {};
+  if (query.get('t')) out.trace = query.get('t');
+  if (/^\d+$/.test(query.get('r') ?? '')) out.step = Number(query.get('r'));
+  if (/^\d+$/.test(query.get('row') ?? '')) out.row = Number(query.get('row'));
+  if (['kinds', 'positions', 'mask', 'move'].includes(query.get('view'))) out.view = query.get('view');
+  if (/^\w+$/.test(query.get('cmp') ?? '')) out.right = query.get('cmp');
+  const cell = /^(\w+)\.(\d+)\.(\d+)$/.exec(query.get('cell') ?? '');
+  if (cell) out.cell = { lane: cell[1], row: Number(cell[2]), index: Number(cell[3]) };
+  return out;
+}
+
+/** The query of a state. Parameters of others (Gradio's own) are kept. */
+export function queryOf(state, search = location.search) {
+  const query = new URLSearchParams(search);
+  OURS.forEach((name) => query.delete(name));
+  const { source, step, row, cell, view, tensorsOpen, right } = state;
+  const trace = source.kind === 'recorded' ? source.name : `run:${source.name}`;
+  if (trace !== 'hero') query.set('t', trace);
+  query.set('r', step);
+  query.set('row', row);
+  if (cell) query.set('cell', `${cell.lane}.${cell.row}.${cell.index}`);
+  if (tensorsOpen || view !== 'kinds') query.set('view', view);
+  if (right !== 'bsp') query.set('cmp', right);
+  return `?${query}`;
+}
+
+/** A link for others. Inside a Space's frame the address that people know is the Space's own. */
+export function shareUrl(state, space) {
+  const base = space ? `https://huggingface.co/spaces/${space}` : location.origin + location.pathname;
+  return base + queryOf(state, space ? '' : location.search);
+}
+
+export function mountLink(store, open) {
+  let timer = 0;
+  let shown = location.search;
+  store.subscribe((state) => {
+    clearTimeout(timer);
+    if (state.playing || state.live || !state.touched || !state.fold) return;
+    timer = setTimeout(() => {
+      const query = queryOf(store.get());
+      if (query !== location.search) history.replaceState(history.state, '', query + location.hash);
+      shown = location.search;
+    }, PAUSE_MS);
+  });
+  window.addEventListener('popstate', () => {
+    if (location.search === shown) return; // only the part behind # changed
+    shown = location.search;
+    open(readLink());
+  });
+}

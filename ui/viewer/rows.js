@@ -1,0 +1,74 @@
+// The row blocks: title, and for each lane its name, ribbon, verdict and text. Ribbons are redrawn at every step;
+// blocks and words are rebuilt only when their lanes, rows or tokens change.
+
+import { drawRibbon } from './ribbon.js';
+import { buildWords, drawWords } from './words.js';
+import { firstBroken, verdictOf } from './verdict.js';
+import { firstWrong } from './gaps.js';
+import { el, svg } from './svg.js';
+import { t, laneName, rowName } from './strings.js';
+
+/** Draws all blocks of `plan` (a layout) into `board`. `act` = {select(row), jump(step, row, cell)}. */
+export function drawRows(board, state, plan, act) {
+  const key = [plan.rows, plan.lanes, plan.geo.phone, state.version, state.source.name].join('|');
+  if (board.dataset.key !== key) {
+    board.replaceChildren(...plan.rows.map((row) => block(state, row, plan.lanes, act)));
+    board.dataset.key = key;
+  }
+  board.classList.toggle('still', board.dataset.step === String(state.step)); // only a new round may move
+  board.dataset.step = state.step;
+  for (const node of board.children) {
+    const row = Number(node.dataset.row);
+    node.classList.toggle('selected', row === state.row && plan.rows.length > 1);
+    for (const lane of node.querySelectorAll('.r-lane')) drawLane(lane, state, plan, row, act);
+  }
+}
+
+function block(state, row, lanes, act) {
+  const prompt = state.fold.header.prompts.find((p) => p.row === row);
+  const title = el('div', { class: 'r-title' },
+    el('button', { type: 'button', class: 'r-pick', onclick: () => act.select(row) }, rowName(row)),
+    el('q', { class: 'r-prompt', title: prompt.text }, prompt.text.replace(/\s+/g, ' ')),
+    el('span', { class: 'r-count' }, t('promptTokens', { n: prompt.ids.length })));
+  return el('section', { class: 'r-row', 'data-row': row, 'aria-label': rowName(row) }, title,
+    ...lanes.map((lane, n) => laneBlock(state.fold, lane, row, n ? 'right' : 'left')));
+}
+
+function laneBlock(fold, lane, row, side) {
+  const note = t(`laneNote.${lane}`);
+  return el('div', { class: `r-lane ${side}`, 'data-lane': lane, 'data-row': row },
+    el('div', { class: 'r-name' }, laneName(lane), note && el('small', {}, note), el('small', { class: 'r-done' }), el('span', { class: 'r-from' })),
+    el('div', { class: 'r-draw' }),
+    el('div', { class: 'r-verdict' }),
+    fold.lanes[lane] ? buildWords(fold, lane, row) : el('div', { class: 'r-words' }));
+}
+
+function drawLane(node, state, plan, row, act) {
+  const lane = node.dataset.lane;
+  const ribbon = plan.ribbons[`${lane}/${row}`];
+  node.querySelector('.r-draw').replaceChildren(ribbon ? drawRibbon(ribbon) : el('span', { class: 'r-empty' }, t('empty')));
+  node.querySelector('.r-done').textContent = ribbon?.done ? t('doneRow') : ''; // it holds its last state
+  // where there is no chip to say it: from which position on a long ribbon is shown
+  node.querySelector('.r-from').textContent = ribbon?.x0 > 0 && plan.geo.phone ? t('from', { x: ribbon.x0 }) : '';
+  if (state.fold.lanes[lane]) drawWords(node.querySelector('.r-words'), state.fold, lane, row, state.step);
+  drawVerdict(node.querySelector('.r-verdict'), state, lane, row, ribbon, act);
+}
+
+/** The verdict of the whole run; muted until the clock has reached what it speaks of. */
+function drawVerdict(node, state, lane, row, ribbon, act) {
+  const verdict = verdictOf(state.fold, lane, row);
+  const wrong = firstWrong(state.fold, lane, row);
+  const reached = wrong ? state.step >= wrong.step : Boolean(ribbon?.done);
+  node.className = `r-verdict ${verdict.state}${reached ? ' reached' : ''}`;
+  const broken = reached && firstBroken(state.fold, lane, row);
+  node.replaceChildren(icon(verdict.state), el('span', {}, verdict.text),
+    broken ? el('button', { type: 'button', class: 'r-broken', onclick: () => act.jump(broken.step, row, broken.cell), title: broken.healed ? t('causeWhy') : null }, broken.text) : '');
+}
+
+/** A tick, a torn triangle or a ring of dots: the verdict's form without its colour. */
+function icon(state) {
+  const shape = {
+    equal: 'M2 7l4 4 7-8', bug: 'M7.5 1.5L14 13H1zM7.5 5.5v4m0 1.6v.4', rounding: 'M2 6q3-4 5.5 0t5.5 0M2 10q3-4 5.5 0t5.5 0',
+  }[state] ?? 'M3 7.5h.1m4.4 0h.1m4.4 0h.1';
+  return svg('svg', { class: 'r-icon', width: 15, height: 15, viewBox: '0 0 15 15', 'aria-hidden': 'true' }, svg('path', { d: shape }));
+}

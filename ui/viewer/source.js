@@ -1,0 +1,93 @@
+// Where traces come from: the page itself (hero), a file next to it, a run on the server. One trace is open at a time.
+
+import { Fold, fold, parseTrace, checkEvent } from './fold.js';
+import { follow } from './live.js';
+import { lastStep } from './clock.js';
+import { t } from './strings.js';
+
+/** Opens traces into the store. `embedded` = {name: text of a trace in the page}. */
+export function createSource(store, embedded) {
+  let stream = null;
+  let turn = 0; // a slow answer must not overwrite what was opened after it
+
+  /** Opens a trace by its name in addresses: "hero", a recorded name, "run:<id>". True when it is on the stage. */
+  async function open(name) {
+    const mine = ++turn;
+    stream?.close();
+    stream = null;
+    if (name in embedded) return show(embedded[name], { kind: 'recorded', name });
+    const run = name.startsWith('run:') ? name.slice(4) : null;
+    try {
+      const path = run ? `runs/${encodeURIComponent(run)}/trace.jsonl` : `traces/${encodeURIComponent(name)}.jsonl`;
+      const answer = await fetch(new URL(path, document.baseURI));
+      if (mine !== turn) return false;
+      if (!answer.ok && !run) throw new Error(`${answer.status}`);
+      const text = answer.ok ? await answer.text() : '';
+      if (mine !== turn) return false;
+      if (run && !ended(text)) return live(run);
+      return show(text, run ? { kind: 'live', name: run } : { kind: 'recorded', name });
+    } catch (error) {
+      if (mine !== turn) return false;
+      const shown = !store.get().fold && 'hero' in embedded && (await open('hero')); // never an empty stage
+      store.set({ message: t('notFound', { name, why: error.message }) });
+      return shown;
+    }
+  }
+
+  function show(text, source) {
+    try {
+      const folded = fold(parseTrace(text));
+      store.set({ fold: folded, version: 0, source, message: '', live: false, ...adopt(folded, store.get()) });
+      return true;
+    } catch (error) {
+      store.set({ message: t('badTrace', { why: error.message }) });
+      return false;
+    }
+  }
+
+  /** A run that is still going on. What is on the stage stays until the run's header has come. */
+  function live(run) {
+    stream?.close();
+    turn += 1;
+    const folded = new Fold();
+    store.set({ message: t('starting', { run: run.slice(0, 8) }), playing: false });
+    stream = follow(run, {
+      event(event) {
+        try {
+          folded.push(checkEvent(event, `seq ${event.seq}`));
+        } catch (error) {
+          return store.set({ message: t('badTrace', { why: error.message }) });
+        }
+        if (event.event === 'header') {
+          store.set({ fold: folded, source: { kind: 'live', name: run }, live: true, step: 0, message: t('streaming'), ...adopt(folded, store.get()) });
+        }
+        const state = store.get();
+        if (state.fold !== folded) return null;
+        const step = state.live ? lastStep(state) : state.step;
+        return store.set({ version: state.version + 1, step });
+      },
+      open: () => { if (store.get().fold === folded) store.set({ message: t('streaming') }); },
+      lost: () => store.set({ message: t('lost') }),
+      bye: () => store.set({ live: false, touched: true, message: folded.error ? t('failed', { why: folded.error }) : '' }),
+      gone: (why) => store.set({ live: false, message: why || t('gone') }),
+    });
+    return true;
+  }
+
+  return { open, live };
+}
+
+/** A finished run's file ends with the session's `end` event. */
+function ended(text) {
+  const last = text.trimEnd().split('\n').at(-1) ?? '';
+  return last.includes('"end"') && (JSON.parse(last).lane ?? '') === '';
+}
+
+/** What of the old state fits the new trace: lanes that it has, a row that it has. */
+function adopt(folded, state) {
+  const lanes = folded.header.lanes.map((spec) => spec.lane);
+  const rows = folded.header.prompts.map((p) => p.row);
+  const left = lanes.includes(state.left) ? state.left : lanes[0];
+  const right = lanes.includes(state.right) ? state.right : lanes.find((lane) => lane !== left) ?? left;
+  return { left, right, row: rows.includes(state.row) ? state.row : rows[0], cell: null, hover: null, allRows: false };
+}

@@ -1,0 +1,103 @@
+// The stage's skeleton, top to bottom, and the one function that redraws it from the state.
+
+import { layout } from './layout.js';
+import { drawClaim } from './claim.js';
+import { drawRows } from './rows.js';
+import { rowOrder } from './clock.js';
+import { el, svg } from './svg.js';
+import { t, rowName } from './strings.js';
+
+/** Builds the empty stage. Returns its named places. */
+export function buildStage(actions) {
+  const at = {
+    claim: el('h1', { class: 'r-claim' }),
+    legend: el('div', { class: 'r-legend', role: 'group', 'aria-label': t('legend') }),
+    ruler: el('div', { class: 'r-ruler', 'aria-hidden': 'true' }),
+    chips: el('div', { class: 'r-chips', role: 'group', 'aria-label': t('chooseRow') }),
+    board: el('div', { class: 'r-rows' }),
+    more: el('button', { type: 'button', class: 'r-text', hidden: true, onclick: actions.allRows }),
+    transport: el('div', { class: 'r-transport' }),
+    say: el('div', { class: 'r-say' }),
+    repair: el('div', { class: 'r-act' }),
+    foot: el('div', { class: 'r-foot' }),
+    tensors: el('div', { id: 'ragged-tensors' }),
+    live: el('p', { class: 'r-hidden', 'aria-live': 'polite' }),
+    table: el('div', { class: 'r-hidden' }),
+  };
+  at.line = el('div', { class: 'r-line' }, at.legend, at.foot);
+  at.below = el('div', { class: 'r-below' }, at.say, at.repair);
+  const tool = (label, glyph, onclick) => el('button', { type: 'button', class: 'r-tool', 'aria-label': label, title: label, onclick }, glyph);
+  const half = svg('svg', { width: 18, height: 18, viewBox: '0 0 18 18', 'aria-hidden': 'true' },
+    svg('circle', { cx: 9, cy: 9, r: 7, class: 'line' }), svg('path', { d: 'M9 2a7 7 0 0 1 0 14z', class: 'solid' }));
+  at.stage = el('section', { id: 'ragged-stage', class: 'r-stage', tabindex: -1, 'aria-label': t('stage') },
+    el('header', { class: 'r-head' }, at.claim, el('div', { class: 'r-tools' }, tool(t('theme'), half, actions.theme), tool(t('help'), '?', actions.help))),
+    at.line,
+    el('div', { class: 'r-board', tabindex: 0, role: 'group', 'aria-label': t('stage') }, at.chips, at.ruler, at.board, at.more),
+    at.transport,
+    at.below,
+    at.tensors, at.live, at.table);
+  drawLegend(at.legend, actions);
+  return at;
+}
+
+function drawLegend(node, actions) {
+  const cell = (kind) => svg('g', { class: `r-cell ${kind}` }, svg('rect', { class: 'face', x: 0.5, y: 0.5, width: 14, height: 14 }),
+    kind === 'new' ? svg('path', { class: 'bar', d: 'M2 12h11' }) : null, kind === 'target' ? svg('circle', { class: 'ring', cx: 7.5, cy: 7.5, r: 4 }) : null);
+  const at = (x, drawing) => svg('g', { transform: `translate(${x} 0)` }, drawing);
+  const dead = svg('g', { class: 'r-dead fresh' }, svg('rect', { x: 1.5, y: 3.5, width: 11, height: 8 }), svg('path', { d: 'M1.5 3.5l11 8m0 -8l-11 8' }));
+  const edge = (x, d) => svg('g', { class: 'r-cell kept' }, svg('path', { class: 'face', d: d, transform: `translate(${x} 0)` }));
+  const gap = svg('g', {}, edge(0.5, 'M0 .5h8l-3 3.5 3 3.5 -3 3.5 3 3.5h-8z'), svg('g', { class: 'r-tear' }, svg('text', { x: 22, y: 12, 'text-anchor': 'middle' }, t('gapSize', { n: 3 }))),
+    edge(35, 'M0 .5h8v14h-8l3 -3.5 -3 -3.5 3 -3.5z'));
+  const item = (key, width, ...drawings) => el('span', { class: 'r-key' },
+    svg('svg', { width, height: 15, viewBox: `0 0 ${width} 15`, 'aria-hidden': 'true' }, ...drawings), t(key));
+  const unfold = el('button', { type: 'button', class: 'r-text r-unfold', 'aria-pressed': 'false', onclick: actions.unfold }, t('unfoldPrompts'));
+  node.append(item('kept', 15, cell('kept')), item('fresh', 31, cell('new'), at(16, cell('target'))),
+    item('rejected', 15, dead), item('gap', 45, gap), unfold);
+}
+
+/** Draws the state into the stage. */
+export function drawStage(at, state, act) {
+  if (!state.fold?.header) return drawClaim(at.claim, state);
+  const plan = layout(state, at.board.clientWidth);
+  at.stage.classList.toggle('phone', plan.geo.phone);
+  placeFoot(at, plan.geo.phone);
+  at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);
+  at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);
+  at.stage.style.setProperty('--r-verdict', `${plan.geo.verdict}px`);
+  drawClaim(at.claim, state, plan.geo.phone);
+  drawRuler(at.ruler, plan);
+  drawChips(at.chips, state, plan, act);
+  drawRows(at.board, state, plan, act);
+  const unfold = at.legend.querySelector('.r-unfold');
+  unfold.textContent = t(state.unfolded ? 'foldPrompts' : 'unfoldPrompts');
+  unfold.setAttribute('aria-pressed', String(state.unfolded));
+  const many = rowOrder(state.fold).length;
+  at.more.hidden = plan.geo.phone || many <= 4;
+  at.more.textContent = state.allRows ? t('fewRows') : t('allRows', { n: many });
+  return plan;
+}
+
+/** The quiet line: beside the legend, or on a phone below everything that explains. */
+function placeFoot(at, phone) {
+  if (phone === (at.foot.parentElement !== at.line)) return;
+  if (phone) at.below.after(at.foot);
+  else at.line.append(at.foot);
+}
+
+function drawRuler(node, { ruler, geo }) {
+  node.hidden = !ruler;
+  if (!ruler) return;
+  const ticks = ruler.ticks.map(({ x, left }) => svg('g', { transform: `translate(${left + 0.5} 0)` },
+    svg('path', { d: 'M0 14v6' }), svg('text', { x: 0, y: 11, 'text-anchor': x ? 'middle' : 'start' }, x === 0 ? '0' : String(x))));
+  node.replaceChildren(el('span', { class: 'r-rulername', title: t('rulerZero') }, t('ruler')), svg('svg', { width: ruler.width - geo.chip, height: 20, viewBox: `${geo.chip} 0 ${ruler.width - geo.chip} 20` }, ...ticks),
+    el('span', { class: 'r-against' }, t('against')));
+}
+
+function drawChips(node, state, plan, act) {
+  node.hidden = !plan.geo.phone;
+  if (node.hidden) return;
+  const rows = rowOrder(state.fold);
+  node.replaceChildren(...rows.map((row) => el('button', {
+    type: 'button', 'aria-pressed': String(row === state.row), 'aria-label': rowName(row), onclick: () => act.select(row),
+  }, rows.length > 4 ? String(row + 1) : rowName(row))));
+}

@@ -1,0 +1,63 @@
+// The single UI state. Everything on the page is a function of it; changes reach the views once per animation frame.
+
+export const INITIAL = {
+  fold: null, //        the folded trace; mutated in place while a run streams in, so watch `version`
+  version: 0, //        counts changes of the fold
+  source: { kind: 'recorded', name: 'hero' }, // kind: recorded | live | file
+  left: 'eqspec', //    lane names
+  right: 'bsp',
+  step: 0,
+  row: 0, //            selected row id
+  cell: null, //        pinned {lane, row, index}; index = content token index
+  hover: null, //       the same, under the pointer or the keyboard
+  view: 'kinds', //     open tensor view: kinds | positions | mask | move
+  tensorsOpen: false,
+  unfolded: false, //   prompts drawn cell by cell
+  allRows: false,
+  oneRow: false, //     a phone shows the selected row only
+  playing: false,
+  speed: 1,
+  live: false, //       following the live edge
+  touched: false, //    somebody acted: from now on the address follows the state
+  message: '',
+};
+
+export function createStore(initial = {}) {
+  let state = { ...INITIAL, ...initial };
+  let changed = new Set();
+  let scheduled = false;
+  const listeners = new Set();
+
+  function flush() {
+    scheduled = false;
+    const keys = changed;
+    changed = new Set();
+    for (const listener of listeners) {
+      try {
+        listener(state, keys);
+      } catch (error) {
+        console.error(error); // one broken view must not silence the others
+      }
+    }
+  }
+
+  return {
+    get: () => state,
+    /** Merge `patch`; listeners hear of it on the next animation frame with the set of changed keys. */
+    set(patch) {
+      const keys = Object.keys(patch).filter((key) => state[key] !== patch[key]);
+      if (!keys.length) return;
+      state = { ...state, ...patch };
+      keys.forEach((key) => changed.add(key));
+      if (!scheduled) {
+        scheduled = true;
+        requestAnimationFrame(flush);
+      }
+    },
+    /** Calls `listener(state, changedKeys)` after changes; returns the function that ends it. */
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// Every word of the tensor views, in one table (lane and row names come from strings.js). `{name}` is a value.
+// Another language is another table of the same shape: setWords(table). All of it is plain text, never markup.
+
+const EN = {
+  title: 'In memory',
+  all: 'All four',
+  choose: 'Tensor view',
+  open: 'Show the tensors of this round',
+  close: 'Hide the tensors',
+  loading: 'The plots load in a moment.',
+  failed: 'The plots cannot be drawn: {why}.',
+  retry: 'Try again',
+  absent: 'Nothing to draw: the trace has no “{field}” in step {step}.',
+  noFrame: 'No step of this lane has arrived yet.',
+  keys: 'Arrow keys move a cell cursor, Enter selects its token everywhere, Escape leaves.',
+  group: '{lane}: {view}, cell by cell',
+
+  view: { kinds: 'Token kinds', positions: 'Position ids', mask: 'Attention mask', move: 'KV move' },
+  why: {
+    kinds: 'Every KV slot of this forward: whose entry it is and what became of it. The outlined cell behind the last column is the token just chosen: it has no KV yet.',
+    positions: 'The position id that each key was rotated with. Colour: how far it is from the row’s own count; a blank row is right. A bar marks a gap.',
+    mask: 'One line per query of this forward, row by row: filled where it may attend.',
+    move: 'What the clean-up does to every entry: as fed above, afterwards below. Numbers: the slot it came from.',
+  },
+
+  prefill: 'prefill', round: 'round {n}', dims: 'B {b} · T {t} · S {s}',
+  done: 'done: holds its last state', waits: 'its newest state',
+
+  kind: {
+    pad: 'pad', prompt: 'prompt', kept: 'kept', refed: 're-fed last token', accepted: 'accepted now', rejected: 'rejected now',
+    filler: 'filler', hole: 'hole: written, hidden', pending: 'drafted, not judged', cut: 'agreed, then cut', chosen: 'chosen now, no KV yet',
+  },
+  chosen: { b: 'bonus', c: 'correction', r: 'residual', p: 'first token (prefill)' },
+  fate: { pad: 'pad', stays: 'stays', right: 'moves right', left: 'moves left', dropped: 'dropped', dead: 'dead: stays, hidden' },
+  sees: { seen: '1: may attend', unseen: '0: may not', pad: '0: pad', hole: '0: hole' },
+  off: 'off by', uncounted: 'belongs to no token', gapBar: 'gap',
+  gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift' },
+  ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineQuery: '{n} q{q}',
+
+  kindsFact: '{slots} slots: {pads} pads, {holes} holes, {accepted} accepted, {rejected} rejected, {filler} filler.',
+  noGap: 'Every row counts without a gap.',
+  firstGap: 'First gap: {row}, slot {slot}: position {from} is followed by {to}.',
+  moreGaps: 'First gap: {row}, slot {slot}: position {from} is followed by {to}; {n} gaps in all.',
+  maskFact: '{n} queries. Hidden from every one: {pads} pads, {holes} holes.',
+  maskPrefill: 'Prefill: only the last query of each row is shown. Hidden from it: {pads} pads.',
+  shifted: { one: '{n} row shifts.', other: '{n} rows shift.' },
+  unshifted: 'No row shifts.',
+  dead: { one: 'Nothing moves: {n} dead slot stays.', other: 'Nothing moves: {n} dead slots stay.' },
+  deadKept: { one: 'No row shifts: {n} dead slot is copied along.', other: 'No row shifts: {n} dead slots are copied along.' },
+  bytes: 'Copied {bytes}, avoided {avoided}.',
+  gone: '{row} ended and leaves the batch.',
+
+  term: { cell: 'cell', token: 'token', owner: 'owner', position: 'position', mask: 'mask', visible: 'visible', kind: 'kind', move: 'move', state: 'state' },
+  cell: '{lane}, {row}, slot {slot}', cellQuery: '{lane}, {row}, slot {slot}, query {query}',
+  absentRow: 'this row is not in the batch', noSlot: 'no slot here',
+  noOwner: 'none', ownerPrompt: '{n} (prompt)', ownerNew: '{n} (generated {g})',
+  position: '{fed} fed, {expected} expected', positionOff: '{fed} fed, {expected} expected: {off}',
+  positionFree: '{fed} (belongs to no token)', attends: '1: this query may attend', attendsNot: '0: this query may not attend',
+  yes: 'yes', no: 'no', fromTo: '{fate}: slot {from} to {to} ({shift})', chosenNow: '{kind}, chosen now: no KV yet',
+  token: '{text} (id {id})', bytesToken: 'bytes {hex}',
+  label: '{view} of {lane}, {when}, {dims}. {fact} {gutter}: {rows}.',
+};
+
+let table = EN;
+
+export function setWords(other) {
+  table = { ...EN, ...other };
+}
+
+/** The words at `key` ("view.kinds"), with their {values} filled in. */
+export function say(key, values = {}) {
+  const found = key.split('.').reduce((node, part) => node?.[part], table);
+  return String(found ?? '').replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** The same, in the plural form for n. */
+export function sayCount(key, n) {
+  return say(`${key}.${n === 1 ? 'one' : 'other'}`, { n });
+}
+
+export function signed(n) {
+  return n > 0 ? `+${n}` : n < 0 ? `−${-n}` : '0';
+}
+
+/** 1234567 -> "1.2 MB" (decimal units). */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  const [unit, name] = bytes < 1e6 ? [1e3, 'kB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
+  return `${(bytes / unit).toFixed(1)} ${name}`;
+}
