@@ -30,7 +30,7 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 NOT_BUILT = {
     "method": ("minedraft",),
     "proposer": ("eagle3", "mtp", "hybrid"),
-    "sampling": ("shared_noise", "rejection"),
+    "sampling": ("rejection",),
     "fidelity": ("paper",),
 }
 
@@ -68,6 +68,8 @@ class RunConfig:
     budget: int | None = None  # verified tokens per round across the batch; None: no cap
     sampling: str = "greedy"
     temperature: float = 0.0
+    top_k: int = 0  # 0: all tokens
+    top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: the method's published faults
     fidelity: str = "exact"
@@ -79,7 +81,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
-        self._choice("sampling", ("greedy",))
+        self._choice("sampling", ("greedy", "shared_noise"))
         self._choice("fidelity", ("exact",))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
@@ -97,14 +99,25 @@ class RunConfig:
                 raise ConfigError(field, getattr(self, field), "not built yet: leave it out")
         if self.proposer == "draft_model" and not self.draft:
             raise ConfigError("draft", self.draft, "proposer draft_model needs a directory or a hub name")
-        if self.temperature != 0.0:
-            raise ConfigError("temperature", self.temperature, "greedy decoding takes 0.0; sampling is not built yet")
+        self._sampling()
         known = FAULTS.get(self.method, {})
         faults = frozenset(known if self.faults is None else self.faults)
         if unknown := sorted(faults - set(known)):
             works = f"{self.method} knows {sorted(known)}" if known else f"{self.method} has no faults"
             raise ConfigError("faults", unknown, works)
         object.__setattr__(self, "faults", faults)
+
+    def _sampling(self) -> None:
+        if self.sampling == "greedy":
+            for field, plain in (("temperature", 0.0), ("top_k", 0), ("top_p", 1.0)):
+                if getattr(self, field) != plain:
+                    works = f"greedy decoding takes {plain}; choose sampling='shared_noise' to sample"
+                    raise ConfigError(field, getattr(self, field), works)
+        elif not 0.01 <= self.temperature <= 10:
+            raise ConfigError("temperature", self.temperature, "choose a number from 0.01 to 10, or sampling='greedy'")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError("top_p", self.top_p, "choose a number above 0, at most 1")
+        self._range("top_k", 0, 1 << 20)
 
     def _choice(self, field: str, works: tuple[str, ...]) -> None:
         value = getattr(self, field)

@@ -9,6 +9,7 @@ from transformers.cache_utils import DynamicCache
 from engine.fold import Fold
 from engine.forward import forward
 from engine.models import Pair
+from engine.sampling import SharedNoise
 from engine.trace import Compare
 
 #: Assumed logit noise by dtype until the run itself has measured some.
@@ -36,15 +37,18 @@ class Witness:
             self.seen.setdefault(row, []).extend(found[: len(tokens)])
 
 
-def reference_logits(pair: Pair, ids: list[int], prompt: int) -> Tensor:  # [N, V], N = len(ids) - prompt
-    """Logits that judge each generated token, from one forward over the row alone."""
+def reference_logits(
+    pair: Pair, ids: list[int], prompt: int, row: int = 0, sampling: SharedNoise | None = None
+) -> Tensor:  # [N, V], N = len(ids) - prompt
+    """Logits (with `sampling`: scores) that judge each generated token, from one forward over the row alone."""
     fed = torch.tensor([ids[:-1]], device=pair.target.device)
     t = fed.shape[1]
     positions = torch.arange(t, device=fed.device)[None]
     mask = torch.ones(1, t, t, dtype=torch.bool, device=fed.device).tril()
     keep = torch.arange(prompt - 1, t, device=fed.device)
     cache = DynamicCache(config=pair.target.config)
-    return forward(pair.target, fed, positions, mask, cache, vocab=pair.vocab, keep=keep).logits[0]
+    logits = forward(pair.target, fed, positions, mask, cache, vocab=pair.vocab, keep=keep).logits
+    return (sampling.scores(logits, [row], [list(range(prompt, len(ids)))]) if sampling else logits)[0]
 
 
 def certify(
@@ -56,6 +60,7 @@ def certify(
     noise: float,
     measure: bool = True,
     room: int | None = None,
+    sampling: SharedNoise | None = None,
 ) -> tuple[Compare, float]:
     """Compare one row's output with the row decoded alone; returns the event and the noise seen on equal prefixes.
 
@@ -66,7 +71,7 @@ def certify(
     first argmax that does not is the first difference. Rounding is only claimed when the logits of both candidates
     at that prefix differ between the runs by no more than the measured noise, and the gap is at most twice that.
     """
-    logits = reference_logits(pair, ids, prompt)
+    logits = reference_logits(pair, ids, prompt, row, sampling)
     best = logits.argmax(dim=-1).tolist()
     output, seen = ids[prompt:], witness.seen.get(row, [])
     index = next((n for n, t in enumerate(output) if t != best[n] or _stopped(pair, output, n)), None)
@@ -74,7 +79,7 @@ def certify(
     for n in range(min(len(same), len(seen)) if measure else 0):
         noise = max(noise, abs(float(logits[n, same[n]]) - seen[n][1]))
     if index is None and room is not None and len(output) < room and not _stopped(pair, output, len(output)):
-        more = int(reference_logits(pair, [*ids, ids[-1]], prompt)[-1].argmax())
+        more = int(reference_logits(pair, [*ids, ids[-1]], prompt, row, sampling)[-1].argmax())
         event = Compare(row=row, verdict="bug", checked=len(output), index=len(output), expected=more, actual=-1)
         return event, noise
     if index is None:
@@ -103,7 +108,13 @@ def certify(
 
 
 def compare_lane(
-    pair: Pair, fold: Fold, lane: str, witness: Witness, noise: float, measure: bool
+    pair: Pair,
+    fold: Fold,
+    lane: str,
+    witness: Witness,
+    noise: float,
+    measure: bool,
+    sampling: SharedNoise | None = None,
 ) -> tuple[list[Compare], float]:
     """Certify every row of a lane that has ended; returns the events and the noise seen so far."""
     events = []
@@ -112,7 +123,7 @@ def compare_lane(
         if len(ids) > state.prompt:
             budget = fold.lanes[lane].config["max_new"]
             room = None if state.done == "stopped" else min(budget, pair.context - state.prompt)
-            event, noise = certify(pair, state.row, ids, state.prompt, witness, noise, measure, room)
+            event, noise = certify(pair, state.row, ids, state.prompt, witness, noise, measure, room, sampling)
             events.append(event)
     return events, noise
 

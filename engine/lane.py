@@ -23,6 +23,7 @@ from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
 from engine.row import Row
 from engine.runs import compress, kv_runs
+from engine.sampling import SharedNoise
 
 
 class Lane:
@@ -50,6 +51,7 @@ class Lane:
         self.fold.push(header)
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
+        self.noise = noise_of(config)
         self.counts = {
             "rounds": 0,
             "drafted": 0,
@@ -89,7 +91,7 @@ class Lane:
         """Ask the proposer for at most min(K, limit) drafts per row."""
         self.draft_id += 1
         with self.timed("propose"):
-            return self.proposer.propose(rows, [min(self.config.k, n) for n in limits])
+            return self.proposer.propose(rows, [min(self.config.k, n) for n in limits], self.noise)
 
     def no_draft(self, rows: list[Row]) -> Draft:
         """An empty draft, for a prefill or a plain step."""
@@ -118,6 +120,10 @@ class Lane:
             if self.observer:
                 self.observer(self, cache, fed, mask)
             cache.advance(fed)
+            if self.noise:
+                index = fed.owners if keep is None else fed.owners[:, keep]
+                chosen = torch.where(index >= 0, index + 1, -1).tolist()
+                out.logits = self.noise.scores(out.logits, [r.row for r in self.batch_rows], chosen)
         self.counts["fed"] += out.tokens
         return out
 
@@ -236,6 +242,8 @@ class Lane:
         for violation in found:
             yield self._emit(violation)
         for row in self.batch_rows:
+            if self.noise:
+                self.noise.forget(row.row, len(row.ids))
             if row.done:
                 if self.proposer:
                     self.proposer.drop(row.row)
@@ -297,6 +305,13 @@ class Lane:
         yield self._emit(trace.Kv(model="draft", width=width, reset=True, runs=runs))
 
 
+def noise_of(config: RunConfig) -> SharedNoise | None:
+    """The configured sampling noise; None when decoding is greedy."""
+    if config.sampling == "greedy":
+        return None
+    return SharedNoise(config.seed, config.temperature, config.top_k, config.top_p)
+
+
 def greedy_choice(logits: Tensor, draft: Draft) -> tuple[Tensor, Tensor]:
-    """Accepted drafts [B] and the target's next token [B] under greedy decoding; logits [B, K + 1, V]."""
+    """Accepted drafts [B] and the target's next token [B]; logits (or scores that carry the noise) [B, K + 1, V]."""
     return accept.greedy(draft.tokens, draft.lens, logits.argmax(dim=-1))

@@ -12,7 +12,7 @@ import transformers
 from engine import equivalence, trace
 from engine.config import MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
-from engine.lane import Lane
+from engine.lane import Lane, noise_of
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
 from engine.propose import Proposer
@@ -193,7 +193,9 @@ class _Stream:
     def _compare(self, name: str, step: int) -> Iterator[trace.Event]:
         measure = self.lanes[name].method in EXACT
         witness, noise = self.witness[name], self.noise
-        events, self.noise = equivalence.compare_lane(self.pair, self.fold, name, witness, noise, measure)
+        events, self.noise = equivalence.compare_lane(
+            self.pair, self.fold, name, witness, noise, measure, noise_of(self.lanes[name])
+        )
         for event in events:
             yield from self._pieces(i for i in (event.expected,) if i is not None and i >= 0)
             yield self._number(replace(event, lane=name, step=step))

@@ -22,6 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sampling", default="greedy", help="greedy (default) or shared_noise")
+    parser.add_argument("--temperature", type=float, help="for shared_noise (default 1.0)")
+    parser.add_argument("--top-k", type=int, default=0)
+    parser.add_argument("--top-p", type=float, default=1.0)
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
     faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
     parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
@@ -41,6 +45,10 @@ def main(args: argparse.Namespace) -> int:
         dtype=args.dtype,
         device=args.device,
         seed=args.seed,
+        sampling=args.sampling,
+        temperature=(0.0 if args.sampling == "greedy" else 1.0) if args.temperature is None else args.temperature,
+        top_k=args.top_k,
+        top_p=args.top_p,
         chat=not args.raw,
         faults=faults,
     )

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from engine.row import Row
+from engine.sampling import SharedNoise
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ def ragged(drafts: list[list[int]], limits: list[int], k: int, source: str, devi
 class Proposer(Protocol):
     """Keeps its own state per row id. `limits` are drafts allowed per row; `propose` may return fewer.
 
+    `noise`: the sampling noise of the coming tokens, shared with the target; None: draft greedily.
     What `propose` returned may be truncated before it is verified: `observe` says what was verified and kept.
     `layers`: the target's hidden states it needs (HF numbering), handed to `open` and `observe` as `hidden`.
     """
@@ -47,7 +49,7 @@ class Proposer(Protocol):
 
     def open(self, rows: list[Row], hidden: dict[int, Tensor] | None = None) -> None: ...
 
-    def propose(self, rows: list[Row], limits: list[int], noise: Tensor | None = None) -> Draft: ...
+    def propose(self, rows: list[Row], limits: list[int], noise: SharedNoise | None = None) -> Draft: ...
 
     def observe(
         self, rows: list[Row], verified: list[int], kept: list[int], hidden: dict[int, Tensor] | None = None

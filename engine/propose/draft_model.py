@@ -7,6 +7,7 @@ from engine.cache.slots import SlotCache
 from engine.forward import forward
 from engine.propose import Draft
 from engine.row import Row
+from engine.sampling import SharedNoise
 
 
 class DraftModel:
@@ -56,15 +57,20 @@ class DraftModel:
         self.cache = SlotCache(layers, places, self.capacity, self.device)
         self.free = list(range(places))[::-1]
 
-    def propose(self, rows: list[Row], limits: list[int], noise: Tensor | None = None) -> Draft:
+    def propose(self, rows: list[Row], limits: list[int], noise: SharedNoise | None = None) -> Draft:
         at = self._cache_rows(rows)
         steps = max(limits)
         tokens = torch.zeros(len(rows), steps, dtype=torch.int64, device=self.device)
         q = torch.zeros(len(rows), steps, dtype=torch.float64, device=self.device)
         logits = self._catch_up(rows, at) if steps else None
         for n in range(steps):
-            tokens[:, n] = logits.argmax(dim=-1)
-            q[:, n] = (logits.max(dim=-1).values - logits.logsumexp(dim=-1)).exp()
+            scores = logits
+            if noise:
+                index = [[len(r.ids) + n] if len(r.ids) + n < self.context else [-1] for r in rows]
+                scores = noise.scores(logits[:, None], [r.row for r in rows], index)[:, 0]
+            tokens[:, n] = scores.argmax(dim=-1)
+            drafted = logits.gather(1, tokens[:, n : n + 1])[:, 0]
+            q[:, n] = (drafted - logits.logsumexp(dim=-1)).exp()
             if n + 1 < steps:
                 logits = self._feed(rows, at, tokens[:, n : n + 1])[:, 0]
                 self.cache.count[at] += 1

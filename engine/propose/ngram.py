@@ -1,9 +1,8 @@
 """Prompt lookup: what followed the last few tokens the previous time they occurred in this row."""
 
-from torch import Tensor
-
 from engine.propose import Draft, ragged
 from engine.row import Row
+from engine.sampling import SharedNoise
 
 
 class NGram:
@@ -19,7 +18,7 @@ class NGram:
     def __init__(self, k: int, device: str, longest: int = 3) -> None:
         self.k, self.device, self.longest = k, device, longest
 
-    def propose(self, rows: list[Row], limits: list[int], noise: Tensor | None = None) -> Draft:
+    def propose(self, rows: list[Row], limits: list[int], noise: SharedNoise | None = None) -> Draft:
         drafts = [lookup(r.ids, n, self.longest) for r, n in zip(rows, limits, strict=True)]
         return ragged(drafts, limits, self.k, self.name, self.device)
 

@@ -44,13 +44,25 @@ export function mountLink(store, open) {
   let shown = location.search;
   store.subscribe((state) => {
     clearTimeout(timer);
-    if (state.playing || state.live || !state.touched || !state.fold) return;
+    if (state.live) return nameRun(state);
+    if (state.playing || !state.touched || !state.fold) return;
     timer = setTimeout(() => {
       const query = queryOf(store.get());
       if (query !== location.search) history.replaceState(history.state, '', query + location.hash);
       shown = location.search;
     }, PAUSE_MS);
   });
+
+  /** A run under way is named at once, without a round: a reload comes back to it and follows on. */
+  function nameRun({ source }) {
+    const query = new URLSearchParams(location.search);
+    if (query.get('t') === `run:${source.name}`) return;
+    OURS.forEach((name) => query.delete(name));
+    query.set('t', `run:${source.name}`);
+    history.replaceState(history.state, '', `?${query}${location.hash}`);
+    shown = location.search;
+  }
+
   window.addEventListener('popstate', () => {
     if (location.search === shown) return; // only the part behind # changed
     shown = location.search;
