@@ -14,7 +14,7 @@ Dead slots alone violate nothing, and neither does a constant offset under rotar
 
 from collections.abc import Iterator
 
-from engine.fold import Frame, KvMap, LaneState
+from engine.frames import Frame, KvMap, LaneState
 from engine.trace import Header, Violation
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from engine.config import POSITION_FAULTS, RunConfig
-from engine.fold import Fold, LaneState, fold
+from engine.fold import Fold, fold
+from engine.frames import LaneState
 from engine.trace import Event
 
 #: Longest, middle, shortest after templating. Copying and editing, since n-gram drafts nothing on free chat.

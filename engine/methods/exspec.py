@@ -9,7 +9,7 @@ from engine.cache.padded import PaddedCache
 from engine.cache.slots import SlotCache
 from engine.lane import Lane, greedy_choice
 from engine.methods.prefill import prefill_rows
-from engine.methods.realign import realign
+from engine.methods.realign import first_slots, realign
 from engine.pool import Pool
 from engine.row import Row
 from engine.trace import Event
@@ -106,10 +106,11 @@ def split(
     """Write the entries that the store lacks back to it; the older ones are there already."""
     with lane.timed("split"):
         moves, target, slots, source, avoided = [], [], [], [], 0
+        starts = first_slots(cache)
         for i, r in enumerate(held):
             if r not in going:
                 continue
-            first, c = int((cache.shadow[i, :, 0] == 0).int().argmax()), len(r.ids) - 1
+            first, c = starts[i], len(r.ids) - 1
             moves.append([r.row, first, 0, c])
             new = range(store.saved[r.row], c)
             target.extend([store.at[r.row]] * len(new))

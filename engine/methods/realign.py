@@ -24,7 +24,8 @@ def realign(lane: Lane, cache: PaddedCache, rows: list[Row], keep: set[int] | No
     with lane.timed("realign"):
         content = [len(rows[i].ids) for i in stay]
         longest = max(content)
-        source = [int((cache.shadow[i, :, 0] == 0).int().argmax()) for i in stay]
+        first = first_slots(cache)
+        source = [first[i] for i in stay]
         target = [longest - c for c in content]
         width = longest - 1
         moves = [[rows[i].row, s, t, width - t] for i, s, t in zip(stay, source, target, strict=True)]
@@ -40,3 +41,8 @@ def realign(lane: Lane, cache: PaddedCache, rows: list[Row], keep: set[int] | No
             op = "realign" if len(stay) == len(rows) else "compact"
     yield lane.kv_op(op, cache.width, moves, copied, avoided)
     yield lane.kv_state(cache, [rows[i] for i in stay])
+
+
+def first_slots(cache: PaddedCache) -> list[int]:  # [B]
+    """The slot of each row's first content token, as the shadow shows it."""
+    return (cache.shadow[:, :, 0] == 0).int().argmax(dim=1).tolist()
