@@ -42,9 +42,11 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 NOT_BUILT = {
     "method": ("minedraft",),
     "proposer": ("eagle3", "mtp", "hybrid"),
-    "sampling": ("rejection",),
     "fidelity": ("paper",),
 }
+
+#: Methods in which rejection sampling is lossless (papers.md F.5): no row's draft is cut for another's sake.
+LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
 
 MAX_K = 16
 MAX_ROWS = 64
@@ -93,7 +95,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
-        self._choice("sampling", ("greedy", "shared_noise"))
+        self._choice("sampling", ("greedy", "shared_noise", "rejection"))
         self._choice("fidelity", ("exact",))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
@@ -126,7 +128,11 @@ class RunConfig:
                 if getattr(self, field) != plain:
                     works = f"greedy decoding takes {plain}; choose sampling='shared_noise' to sample"
                     raise ConfigError(field, getattr(self, field), works)
-        elif not 0.01 <= self.temperature <= 10:
+            return
+        if self.sampling == "rejection" and (self.method not in LOSSLESS or self.faults):
+            works = f"where a row's rounds depend on that row alone: {', '.join(LOSSLESS)}, without faults"
+            raise ConfigError("sampling", "rejection", works)
+        if not 0.01 <= self.temperature <= 10:
             raise ConfigError("temperature", self.temperature, "choose a number from 0.01 to 10, or sampling='greedy'")
         if not 0 < self.top_p <= 1:
             raise ConfigError("top_p", self.top_p, "choose a number above 0, at most 1")

@@ -1,13 +1,11 @@
-"""Lane: what a decoding method works with. Turns tensors into events, keeps the step count and the clock.
+"""Lane: what a decoding method works with: schedule, propose, verify, choose, commit, finish; the clock besides.
 
 A method is a generator that calls these verbs in order and yields what they return (see `engine/methods`).
-Every event goes through a fold of the lane's own, on which the invariants are checked at the end of each step.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -22,11 +20,11 @@ from engine.forward import Output, forward
 from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
 from engine.row import Row
-from engine.runs import compress, kv_runs
-from engine.sampling import SharedNoise
+from engine.sampling import SharedNoise, uniform, warp
+from engine.scribe import Scribe
 
 
-class Lane:
+class Lane(Scribe):
     """One method on one static batch of rows. `observer(lane, cache, feed, mask)` sees every forward (for tests)."""
 
     def __init__(
@@ -62,8 +60,6 @@ class Lane:
             "kv_bytes": 0,
             "kv_avoided": 0,
         }
-
-    # -- what the methods call ------------------------------------------------------------------------------------
 
     @property
     def live(self) -> list[Row]:
@@ -102,14 +98,6 @@ class Lane:
         if hasattr(self.proposer, "shift"):
             self.proposer.shift.update(shift)
 
-    def proposed(self, rows: list[Row], draft: Draft) -> Iterator[trace.Event]:
-        """The drafts, and the KV entries that drafting wrote."""
-        tokens = draft.listed()
-        self.counts["drafted"] += sum(map(len, tokens))
-        q = draft.q and [[round(x, 4) for x in row] for row in draft.q]
-        yield self._emit(trace.Propose(draft=self.draft_id, tokens=tokens, why=draft.why, source=draft.source, q=q))
-        yield from self._drafter_kv(rows)
-
     def verify(self, cache: TargetCache, fed: feed.Feed, keep: Tensor | None = None) -> Output:
         """One target forward over `fed`, written into the cache."""
         with self.timed("verify"):
@@ -127,44 +115,20 @@ class Lane:
         self.counts["fed"] += out.tokens
         return out
 
-    def verified(
-        self,
-        cache: TargetCache,
-        fed: feed.Feed,
-        logits: Tensor,
-        accepted: Tensor,
-        layout: str,
-        tail: Tensor | None = None,
-    ) -> Iterator[trace.Event]:
-        """What was fed and chosen, and what the shadow shows in the columns just written.
+    def choose(self, rows: list[Row], logits: Tensor, draft: Draft) -> tuple[Tensor, Tensor]:
+        """Accepted drafts [B] and the token that ends the round [B]; logits (or scores that carry noise) [B, K + 1, V].
 
-        `tail` [B]: whole rows were fed; the logits are of the last columns, after so many drafts each.
+        Random numbers of rejection sampling belong to (seed, row, index), so they do not depend on batch mates.
         """
-        lens, grown = fed.lens.tolist(), getattr(cache, "grown", 0)
-        if grown:
-            width, rows = int(fed.first), self.batch_rows
-            yield self.kv_op("grow", width, [[r.row, 0, 0, width] for r in rows], grown)
-        top = logits.topk(2, dim=-1)
-        exact = top.values.double()
-        ids, values = top.indices.tolist(), exact.round(decimals=3).tolist()
-        self.witness.saw(ids, exact.tolist())
-        yield self._emit(
-            trace.Verify(
-                draft=self.draft_id,
-                layout=layout,
-                tokens=None if tail is not None else fed.tokens.tolist(),
-                lens=lens,
-                positions=[compress(p) for p in fed.positions.tolist()],
-                owners=[max(0, o) for o in fed.owners[:, 0].tolist()],
-                slots=fed.starts,
-                choice=[[c[0] for c in row[: n + 1]] for row, n in zip(ids, lens, strict=True)],
-                top2=[
-                    [[i[1], v[0], v[1]] for i, v in zip(row[: j + 1], val[: j + 1], strict=True)]
-                    for row, val, j in zip(ids, values, accepted.tolist(), strict=True)
-                ],
-            )
-        )
-        yield self._emit(self._kv(cache, fed.starts, fed.tokens.shape[1]))
+        config = self.config
+        if config.sampling != "rejection":
+            return greedy_choice(logits, draft)
+        p = warp(logits.double(), config.temperature, config.top_k, config.top_p).softmax(dim=-1)
+        k = draft.tokens.shape[1]
+        u = [[uniform(config.seed, r.row, len(r.ids) + n, "accept") for n in range(k)] for r in rows]
+        v = [uniform(config.seed, r.row, len(r.ids), "emit") for r in rows]
+        u, v = (torch.tensor(x, dtype=torch.float64, device=p.device) for x in (u, v))
+        return accept.rejection(draft.tokens, draft.lens, p, None, u.view(len(rows), k), v)
 
     def commit(
         self, rows: list[Row], draft: Draft, accepted: Tensor, token: Tensor, verified: Tensor | None = None
@@ -204,36 +168,6 @@ class Lane:
         cut = cuts if any(cuts) else []
         return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))
 
-    def kv_dropped(self) -> trace.Event:
-        """Nothing is kept for the next round."""
-        return self._emit(trace.Kv(model="target", width=0))
-
-    def kv_state(self, cache: TargetCache, rows: list[Row]) -> trace.Event:
-        """The whole shadow, after a copy."""
-        return self._emit(self._kv(cache, [0] * len(rows), cache.width, reset=True, rows=[r.row for r in rows]))
-
-    def kv_hidden(self, cache: TargetCache, hide: list[list[int]]) -> trace.Event:
-        """Slots that have just become invisible."""
-        return self._emit(trace.Kv(model="target", width=cache.width, hide=hide))
-
-    def kv_op(
-        self, op: str, width: int, moves: list[list[int]], copied: int, avoided: int = 0, keep: Sequence[int] = ()
-    ) -> trace.Event:
-        """A copy (or a crop that avoided one). `moves` and `keep` name every row that stays; others have left."""
-        self.counts["kv_bytes"] += copied
-        self.counts["kv_avoided"] += avoided
-        return self._emit(
-            trace.KvOp(
-                op=op,
-                model="target",
-                width=width,
-                rows=[*(m[0] for m in moves), *keep],
-                moves=moves,
-                bytes=copied,
-                avoided=avoided,
-            )
-        )
-
     def finish(self) -> Iterator[trace.Event]:
         """End the step: first violations, rows that are done, the spans."""
         state = self.fold.lanes[self.name]
@@ -261,53 +195,15 @@ class Lane:
         yield
         self._spans.append([phase, round(start, 5), round(self._now(), 5)])
 
-    # -- inside ---------------------------------------------------------------------------------------------------
-
     def _now(self) -> float:
         if self.config.device.startswith("cuda"):
             torch.cuda.synchronize()
         return time.perf_counter() - self.clock
 
-    def _emit(self, event: trace.Event) -> trace.Event:
-        event = replace(event, lane=self.name, step=self.step)
-        self.fold.push(event)
-        return event
-
-    def _kv(
-        self, cache: TargetCache, starts: list[int], columns: int, reset: bool = False, rows: list[int] | None = None
-    ) -> trace.Kv:
-        """KV entries of each row in `columns` slots from its start on, read from the shadow."""
-        shadow, visible = cache.entries()
-        owned = shadow[..., 0] >= 0
-        stale, bare = (owned & ~visible).tolist(), (~owned & visible).tolist()
-        owners, positions = shadow[..., 0].tolist(), shadow[..., 2].tolist()
-        runs: list[list[int]] = []
-        hide: list[list[int]] = []
-        show: list[list[int]] = []
-        for i, row in enumerate(rows or [r.row for r in self.batch_rows]):
-            part = slice(starts[i], starts[i] + columns)
-            runs.extend(kv_runs(row, starts[i], owners[i][part], positions[i][part]))
-            for found, cells in ((stale, hide), (bare, show)):
-                slots = [s for s, yes in enumerate(found[i][part], starts[i]) if yes]
-                cells.extend([row, at, length] for at, length in compress(slots))
-        return trace.Kv(model="target", width=cache.width, reset=reset, runs=runs, hide=hide, show=show)
-
-    def _drafter_kv(self, rows: list[Row]) -> Iterator[trace.Event]:
-        cache = getattr(self.proposer, "cache", None)
-        if cache is None or not rows:
-            return
-        runs: list[list[int]] = []
-        for row in rows:
-            at = self.proposer.at[row.row]
-            entries = cache.shadow[at, : int(cache.count[at])]
-            runs.extend(kv_runs(row.row, 0, entries[:, 0].tolist(), entries[:, 2].tolist()))
-        width = max((run[1] + run[4] for run in runs), default=0)
-        yield self._emit(trace.Kv(model="draft", width=width, reset=True, runs=runs))
-
 
 def noise_of(config: RunConfig) -> SharedNoise | None:
-    """The configured sampling noise; None when decoding is greedy."""
-    if config.sampling == "greedy":
+    """The noise that target, drafter and reference share; None without such sampling."""
+    if config.sampling != "shared_noise":
         return None
     return SharedNoise(config.seed, config.temperature, config.top_k, config.top_p)
 

@@ -13,7 +13,8 @@ from engine.row import Row
 class Pool:
     """`grouping`: "content" (rows of equal content length, largest bucket first, once it is `share` of the batch),
     "paper" (the published rule: first bucket to fill a whole batch, keyed on stored length, leftover pads included)
-    or "none" (the first rows of the window: EQSPEC with refill). `age`: steps after which a row must be picked.
+    or "none" (the first rows of the window: EQSPEC with refill). `age`: most rounds in which a row of the window may be
+    passed over; `waited[row]`: in how many it was since its last one.
     """
 
     rows: list[Row]
@@ -45,7 +46,7 @@ class Pool:
     def pick(self) -> tuple[list[Row], str]:
         """The next batch and how it came about: "group" (equal lengths), "aged" or "fallback"."""
         active, size = self.active, min(self.batch, len(self.active))
-        aged = [r for r in active if self.waited[r.row] >= self.age]
+        aged = self._due(active)
         group = [] if aged else self._group(active, size)
         how = "aged" if aged else "group" if group else "fallback"
         rows = group or self._fallback(active, aged, size)
@@ -64,6 +65,19 @@ class Pool:
             before = self.stored[r.row] if how == "group" else longest
             self.stored[r.row] = before + n
 
+    def _due(self, active: list[Row]) -> list[Row]:
+        """Rows that cannot be passed over now, at most a batch of them, the longest waiting first.
+
+        Taken in order of their wait, row n gets its turn in n // batch steps; the order becomes binding as soon as
+        some row would otherwise wait longer than `age`. So none does, where age >= (window - 1) // batch; below that
+        nothing but taking turns is possible, and the longest wait is (window - 1) // batch.
+
+            batch 2, age 3, waits (2, 2, 2, 0): row 2 would have its turn in one step, with a wait of 3: two are due
+        """
+        queue = sorted(active, key=lambda r: -self.waited[r.row])
+        late = [n for n, r in enumerate(queue) if self.waited[r.row] + n // self.batch >= self.age]
+        return queue[: min(late[-1] + 1, self.batch)] if late else []
+
     def _group(self, active: list[Row], size: int) -> list[Row]:
         buckets: dict[int, list[Row]] = defaultdict(list)
         for r in active if self.grouping != "none" else ():
@@ -77,10 +91,10 @@ class Pool:
         return largest[:size] if len(largest) >= max(2, self.share * size) or size == 1 else []
 
     def _fallback(self, active: list[Row], aged: list[Row], size: int) -> list[Row]:
-        """Rows that must go first; then those nearest in length (or simply the first, by the published rule)."""
+        """The rows that are due; then those nearest in length (or simply the first, by the published rule)."""
         if self.grouping != "content":
             rest = [r for r in active if r not in aged]
             return [*aged, *rest][:size]
-        anchor = min(aged or active, key=lambda r: (-self.waited[r.row], r.row))
+        anchor = aged[0] if aged else min(active, key=lambda r: (-self.waited[r.row], r.row))
         near = sorted(active, key=lambda r: (r not in aged, abs(len(r.ids) - len(anchor.ids)), r.row))
         return near[:size]

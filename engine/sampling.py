@@ -36,6 +36,12 @@ def warp(
     return out
 
 
+def uniform(seed: int, row: int, index: int, role: str) -> float:
+    """A number in [0, 1) that belongs to (seed, row, index, role): draws do not depend on batch mates or rounds."""
+    digest = blake2b(f"{seed}/{row}/{index}/{role}".encode(), digest_size=8).digest()
+    return (int.from_bytes(digest) >> 11) / 2**53
+
+
 @dataclass(slots=True)
 class SharedNoise:
     """Turns logits into scores whose argmax is the sampled token. Noise is kept only for indices still ahead."""

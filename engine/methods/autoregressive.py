@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from engine import feed
-from engine.lane import Lane, greedy_choice
+from engine.lane import Lane
 from engine.methods.prefill import prefill
 from engine.methods.realign import realign
 from engine.trace import Event
@@ -23,6 +23,6 @@ def autoregressive(lane: Lane) -> Iterator[Event]:
         draft = lane.no_draft(rows)
         fed = feed.round_of(rows, draft.tokens, draft.lens, cache.width)
         out = lane.verify(cache, fed)
-        accepted, token = greedy_choice(out.logits, draft)
-        yield from lane.verified(cache, fed, out.logits, accepted, "left")
+        accepted, token = lane.choose(rows, out.logits, draft)
+        yield from lane.verified(cache, fed, out.logits, accepted, "left", token=token)
         yield lane.commit(rows, draft, accepted, token)

@@ -79,7 +79,8 @@ def whole(rows: list[Row], pads: list[int], draft: Draft, pad_id: int, faults: f
     device, k = draft.tokens.device, draft.tokens.shape[1]
     width = max(p + len(r.ids) for p, r in zip(pads, rows, strict=True))
     tokens = torch.full((len(rows), width + k), pad_id, dtype=torch.int64, device=device)
-    tokens[:, width:] = draft.tokens
+    real = torch.arange(k, device=device) < draft.lens[:, None]
+    tokens[:, width:] = torch.where(real, draft.tokens, 0)  # the trace does not carry filler: it is always 0
     owners = torch.full_like(tokens, -1)
     for i, (row, n) in enumerate(zip(rows, draft.lens.tolist(), strict=True)):
         first, c = width - len(row.ids), len(row.ids)

@@ -10,7 +10,7 @@ It can be broken one step at a time; `engine.faults` says how. None of these fau
 from collections.abc import Iterator
 
 from engine import faults, feed
-from engine.lane import Lane, greedy_choice
+from engine.lane import Lane
 from engine.methods.prefill import prefill
 from engine.trace import Event
 
@@ -34,6 +34,6 @@ def eqspec(lane: Lane) -> Iterator[Event]:
         draft, bonus = faults.unverified_last(draft, broken)
         fed = faults.fed_by_slot(feed.round_of(rows, draft.tokens, draft.lens, cache.width), broken)
         out = lane.verify(cache, fed)
-        accepted, token = greedy_choice(out.logits, draft)
-        yield from lane.verified(cache, fed, out.logits, accepted, "left")
+        accepted, token = lane.choose(rows, out.logits, draft)
+        yield from lane.verified(cache, fed, out.logits, accepted, "left", token=token)
         yield faults.commit(lane, rows, draft, accepted, token, bonus)

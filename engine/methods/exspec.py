@@ -7,7 +7,7 @@ import torch
 from engine import feed
 from engine.cache.padded import PaddedCache
 from engine.cache.slots import SlotCache
-from engine.lane import Lane, greedy_choice
+from engine.lane import Lane
 from engine.methods.prefill import prefill_rows
 from engine.methods.realign import first_slots, realign
 from engine.pool import Pool
@@ -44,8 +44,8 @@ def exspec(lane: Lane) -> Iterator[Event]:
         yield from lane.proposed(rows, draft)
         fed = feed.round_of(rows, draft.tokens, draft.lens, cache.width)
         out = lane.verify(cache, fed)
-        accepted, token = greedy_choice(out.logits, draft)
-        yield from lane.verified(cache, fed, out.logits, accepted, "left")
+        accepted, token = lane.choose(rows, out.logits, draft)
+        yield from lane.verified(cache, fed, out.logits, accepted, "left", token=token)
         before = [len(r.ids) for r in rows]
         yield lane.commit(rows, draft, accepted, token)
         pool.advance(rows, [len(r.ids) - n for r, n in zip(rows, before, strict=True)], how)

@@ -6,7 +6,7 @@ import torch
 
 from engine import feed
 from engine.cache import TargetCache
-from engine.lane import Lane, greedy_choice
+from engine.lane import Lane
 from engine.row import Row
 from engine.trace import Event
 
@@ -31,6 +31,6 @@ def prefill_rows(lane: Lane, cache: TargetCache, rows: list[Row], side: str) -> 
     if lane.proposer:
         lane.proposer.open(rows, out.hidden)
     draft = lane.no_draft(rows)
-    accepted, token = greedy_choice(logits, draft)
-    yield from lane.verified(cache, fed, logits, accepted, side, tail=fed.lens)
+    accepted, token = lane.choose(rows, logits, draft)
+    yield from lane.verified(cache, fed, logits, accepted, side, tail=fed.lens, token=token)
     yield lane.commit(rows, draft, accepted, token)

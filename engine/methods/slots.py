@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 
 from engine import feed
 from engine.cache.slots import SlotCache
-from engine.lane import Lane, greedy_choice
+from engine.lane import Lane
 from engine.methods.prefill import prefill
 from engine.row import Row
 from engine.trace import Event
@@ -30,8 +30,8 @@ def slots(lane: Lane) -> Iterator[Event]:
         yield from lane.proposed(rows, draft)
         fed = feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone())
         out = lane.verify(cache, fed)
-        accepted, token = greedy_choice(out.logits, draft)
-        yield from lane.verified(cache, fed, out.logits, accepted, "slots")
+        accepted, token = lane.choose(rows, out.logits, draft)
+        yield from lane.verified(cache, fed, out.logits, accepted, "slots", token=token)
         yield lane.commit(rows, draft, accepted, token)
 
 
