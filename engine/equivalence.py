@@ -10,7 +10,7 @@ from engine.fold import Fold
 from engine.forward import forward
 from engine.models import Pair
 from engine.sampling import SharedNoise
-from engine.trace import Compare
+from engine.trace import Commit, Compare, Event, Schedule, Verify
 
 #: Assumed logit noise by dtype until the run itself has measured some.
 FLOOR = {torch.float64: 1e-9, torch.float32: 2e-4, torch.float16: 0.1, torch.bfloat16: 0.4}
@@ -89,9 +89,14 @@ def certify(
         return event, noise
     expected, actual = best[index], output[index]
     reference = [float(logits[index, expected]), float(logits[index, actual])]
-    chosen, first, second, other = seen[index]
-    known = {chosen: first, second: other}
+    known, other = ({}, float("-inf")) if index >= len(seen) else _pair_of(seen[index])
     lane = [known.get(token, other) for token in (expected, actual)]  # what is not among the best two is below them
+    if not known:  # a trace that carries ids only
+        both = {"reference": [round(x, 4) for x in reference]}
+        event = Compare(
+            row=row, verdict="bug", checked=len(output), index=index, expected=expected, actual=actual, logits=both
+        )
+        return event, noise
     apart = max(abs(a - b) for a, b in zip(reference, lane, strict=True))
     gap = max(reference[0] - reference[1], lane[1] - lane[0])
     rounding = {expected, actual} <= set(known) and apart <= noise and gap <= 2 * noise
@@ -105,6 +110,28 @@ def certify(
         logits={"reference": [round(x, 4) for x in reference], "lane": [round(x, 4) for x in lane]},
         noise=noise,
     ), noise
+
+
+def witness_of(events: list[Event], lane: str) -> Witness:
+    """What a recorded lane says of its own logits: the choices and top two of its verify events."""
+    witness, rows = Witness(), []
+    for e in events:
+        if e.lane != lane:
+            continue
+        if isinstance(e, Schedule):
+            rows = e.rows
+        elif isinstance(e, Verify):
+            pairs = [list(zip(c, t, strict=False)) for c, t in zip(e.choice, e.top2, strict=True)]
+            ids = [[[chosen, int(top[0])] for chosen, top in row] for row in pairs]
+            witness.saw(ids, [[[top[1], top[2]] for _, top in row] for row in pairs])
+        elif isinstance(e, Commit):
+            witness.kept(rows, e.emitted)
+    return witness
+
+
+def _pair_of(seen: tuple[int, float, int, float]) -> tuple[dict[int, float], float]:
+    chosen, first, second, other = seen
+    return {chosen: first, second: other}, other
 
 
 def compare_lane(

@@ -12,6 +12,7 @@ from engine.config import RunConfig
 from engine.digest import weights_sha256
 from engine.load import ModelError, find, load_model, load_tokenizer
 from engine.pieces import pieces
+from engine.probe import probe
 from engine.propose.self_skip import layers_of, skip_layers
 from engine.support import longest_exact, refuse
 
@@ -93,6 +94,9 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     pair = pair_of(target, draft, tokenizer, width=width, names=names, hashes=hashes)
     if lost := sorted(i for i in pair.stop_ids if i >= pair.vocab):
         raise ModelError(f"stop ids {lost} lie outside the {pair.vocab} tokens that the pair shares: no row could end")
+    probe(pair.target, pair.vocab)
+    if config.proposer == "draft_model":
+        probe(pair.draft, pair.vocab)
     report("load", 1.0)
     return pair
 
