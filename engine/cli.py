@@ -1,4 +1,4 @@
-"""`python -m engine COMMAND`: run, hero, fetch, cuda, bench. Results go to stdout, everything else to stderr."""
+"""`python -m engine COMMAND`, see `COMMANDS`. Results go to stdout, everything else to stderr."""
 
 import argparse
 import importlib
@@ -8,7 +8,11 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": "decode prompts; one line per row: row<TAB>JSON string",
     "hero": "record the page's first run and check that it shows what it must",
+    "contrast": "record the lessons' second run: pads masked, seen, counted",
     "fetch": "fetch and convert the embedded model, with a progress bar",
+    "inspect": "check a trace against the invariants: the first violation of each lane",
+    "verify": "every method against plain decoding of each row alone: matches, and the class of every difference",
+    "certify": "teacher-force a trace's rows: from which token on is an output wrong?",
     "cuda": "compare float32 ids on a GPU with the CPU's",
     "bench": "measure this machine: the methods, or the page in a real browser",
 }

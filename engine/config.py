@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 
 METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
-PROPOSERS = ("ngram", "draft_model", "self_skip")
+PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
 FAULTS = {
@@ -41,7 +41,7 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
     "method": ("minedraft",),
-    "proposer": ("eagle3", "mtp", "hybrid"),
+    "proposer": ("mtp", "hybrid"),
     "fidelity": ("paper",),
 }
 
@@ -49,7 +49,8 @@ NOT_BUILT = {
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
 
 MAX_K = 16
-MAX_ROWS = 64
+MAX_ROWS = 64  # decoded together; also prompts, where no batch size is set
+MAX_PROMPTS = 1024
 MAX_WINDOW = 1024
 MAX_NEW = 4096
 
@@ -78,7 +79,7 @@ class RunConfig:
     batch: int | None = None  # rows decoded together; None: all prompts
     window: int | None = None
     grouping: str = "content"  # exspec: content, paper, none (refill only)
-    age: int = 16  # exspec: a row in the window is decoded at least every `age` steps
+    age: int = 16  # exspec: most rounds in which a row of the window is passed over (see engine.pool)
     budget: int | None = None  # verified tokens per round across the batch; None: no cap
     sampling: str = "greedy"
     temperature: float = 0.0

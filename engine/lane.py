@@ -19,6 +19,7 @@ from engine.fold import Fold
 from engine.forward import Output, forward
 from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
+from engine.propose.states import States
 from engine.row import Row
 from engine.sampling import SharedNoise, uniform, warp
 from engine.scribe import Scribe
@@ -50,6 +51,7 @@ class Lane(Scribe):
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
         self.noise = noise_of(config)
+        self.states: States | None = None  # what the last forward leaves for a drafter that reads hidden states
         self.counts = {
             "rounds": 0,
             "drafted": 0,
@@ -69,11 +71,11 @@ class Lane(Scribe):
     def layers(self) -> int:
         return self.pair.target.config.get_text_config().num_hidden_layers
 
-    def new_cache(self) -> PaddedCache:
-        """A rectangle for the lane's rows with room for two rounds behind the prompts."""
+    def new_cache(self, rows: int | None = None) -> PaddedCache:
+        """A rectangle for all or so many of the lane's rows with room for two rounds behind the prompts."""
         t = self.config.k + 1 if self.proposer else 1
         longest = max(len(r.ids) for r in self.rows)
-        return PaddedCache(self.layers, len(self.rows), longest + 2 * t, 2 * t, self.config.device)
+        return PaddedCache(self.layers, rows or len(self.rows), longest + 2 * t, 2 * t, self.config.device)
 
     def schedule(self, rows: list[Row], group: int = 0) -> trace.Event:
         """Begin a step with these rows."""
@@ -108,6 +110,7 @@ class Lane(Scribe):
             if self.observer:
                 self.observer(self, cache, fed, mask)
             cache.advance(fed)
+            self.states = States(out.hidden, fed.owners)
             if self.noise:
                 index = fed.owners if keep is None else fed.owners[:, keep]
                 chosen = torch.where(index >= 0, index + 1, -1).tolist()
@@ -163,7 +166,7 @@ class Lane(Scribe):
         self.counts["emitted"] += sum(map(len, emitted))
         self.counts["discarded"] += sum(max(0, n - len(new)) for n, new in zip(agreed, tokens, strict=True))
         if self.proposer:
-            self.proposer.observe(rows, [len(d) for d in draft.listed()], kept)
+            self.proposer.observe(rows, [len(d) for d in draft.listed()], kept, self.states)
         kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
         cut = cuts if any(cuts) else []
         return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))

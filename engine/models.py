@@ -1,7 +1,7 @@
 """The pairs: a target, an optional drafter and their tokenizer, loaded, placed and checked."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import nn
@@ -15,6 +15,7 @@ from engine.pieces import pieces
 from engine.probe import probe
 from engine.propose.self_skip import layers_of, skip_layers
 from engine.support import longest_exact, refuse
+from engine.train import eagle3_shard
 
 __all__ = ["ModelError", "Pair", "common_vocabulary", "load_pair", "pair_of"]
 
@@ -37,6 +38,7 @@ class Pair:
     context: int
     positions: str
     info: dict
+    head: nn.Module | None = None  # an EAGLE-3 head for this target
 
     @property
     def templated(self) -> bool:
@@ -94,11 +96,22 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     pair = pair_of(target, draft, tokenizer, width=width, names=names, hashes=hashes)
     if lost := sorted(i for i in pair.stop_ids if i >= pair.vocab):
         raise ModelError(f"stop ids {lost} lie outside the {pair.vocab} tokens that the pair shares: no row could end")
+    if config.proposer == "eagle3":
+        pair = replace(pair, head=shipped_head(config.target, target))
     probe(pair.target, pair.vocab)
     if config.proposer == "draft_model":
         probe(pair.draft, pair.vocab)
     report("load", 1.0)
     return pair
+
+
+def shipped_head(name: str, target: PreTrainedModel) -> nn.Module:
+    """The EAGLE-3 head in assets/, which belongs to the shelf's model. Raises ModelError for any other target."""
+    folder = Path(__file__).resolve().parents[1] / eagle3_shard.HEAD
+    if name != shelf.NAME or not (folder / eagle3_shard.FILE).is_file():
+        works = f"target={shelf.NAME!r} with {eagle3_shard.HEAD / eagle3_shard.FILE}, or proposer='ngram'"
+        raise ModelError(f"no EAGLE-3 head was trained for {name}: use {works}")
+    return eagle3_shard.load(folder, target)
 
 
 def pair_of(

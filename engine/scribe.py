@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from engine import feed, trace
@@ -55,9 +56,8 @@ class Scribe:
         if grown:
             width, rows = int(fed.first), self.batch_rows
             yield self.kv_op("grow", width, [[r.row, 0, 0, width] for r in rows], grown)
-        top = logits.topk(2, dim=-1)
-        exact = top.values.double()
-        ids, values = top.indices.tolist(), exact.round(decimals=3).tolist()
+        indices, exact = best_two(logits)
+        ids, values = indices.tolist(), exact.round(decimals=3).tolist()
         self.witness.saw(ids, exact.tolist())
         choice = [[c[0] for c in row[: n + 1]] for row, n in zip(ids, lens, strict=True)]
         if self.config.sampling == "rejection":
@@ -146,3 +146,15 @@ class Scribe:
             runs.extend(kv_runs(row.row, 0, entries[:, 0].tolist(), entries[:, 2].tolist()))
         width = max((run[1] + run[4] for run in runs), default=0)
         yield self._emit(trace.Kv(model="draft", width=width, reset=True, runs=runs))
+
+
+def best_two(logits: Tensor) -> tuple[Tensor, Tensor]:  # [..., V] -> ids [..., 2], float64 values [..., 2]
+    """The argmax and the best of the others. In a tie topk and argmax may name different tokens: the argmax decides.
+
+    logits (2, 5, 5): ids (1, 2), values (5, 5)
+    """
+    first, top = logits.argmax(dim=-1), logits.topk(2, dim=-1)
+    agrees = top.indices[..., 0] == first
+    second = torch.where(agrees, top.indices[..., 1], top.indices[..., 0])
+    value = torch.where(agrees, top.values[..., 1], top.values[..., 0])
+    return torch.stack([first, second], dim=-1), torch.stack([top.values[..., 0], value], dim=-1).double()

@@ -10,13 +10,14 @@ import torch
 import transformers
 
 from engine import equivalence, trace
-from engine.config import MAX_ROWS, ConfigError, RunConfig
+from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
 from engine.lane import Lane, noise_of
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
 from engine.propose import Proposer
 from engine.propose.draft_model import DraftModel
+from engine.propose.eagle3 import Eagle3
 from engine.propose.ngram import NGram
 from engine.row import Row
 
@@ -48,8 +49,9 @@ def session(
     first = next(iter(lanes.values()))
     pair = pair or load_pair(first)
     ids = [encode(pair, p, first, n) for n, p in enumerate(prompts)]
-    if not ids or len(ids) > MAX_ROWS:
-        raise ConfigError("prompts", len(ids), f"give 1 to {MAX_ROWS} prompts")
+    most = MAX_PROMPTS if all(config.batch for config in lanes.values()) else MAX_ROWS
+    if not ids or len(ids) > most:
+        raise ConfigError("prompts", len(ids), f"give 1 to {most} prompts")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
     header = header_of(lanes, pair, texts, ids, title)
     yield from _Stream(lanes, pair, header, stop or (lambda: False), certify, observer)
@@ -95,6 +97,10 @@ def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | No
         return None
     if config.proposer == "ngram":
         return NGram(config.k, config.device)
+    if config.proposer == "eagle3":
+        embed, stop_ids = pair.target.get_input_embeddings(), pair.stop_ids
+        limits = {"k": config.k, "context": pair.context, "stop_ids": stop_ids, "device": config.device}
+        return Eagle3(pair.head, embed, **limits)
     # a row without a stop rule runs until the slowest row of its batch is done
     longest = [r.prompt + config.max_new * (config.k + 1 if r.endless else 1) for r in rows]
     return DraftModel(

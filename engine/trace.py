@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
+from engine import shape
+
 SCHEMA = 1
 
 #: One letter per emitted token in `Commit.kinds`.
@@ -310,6 +312,8 @@ def from_json(data: dict, where: str = "event") -> Event:
     if missing:
         raise TraceError(f"{where}: {data['event']} lacks {', '.join(missing)}")
     values = {k: v for k, v in data.items() if k in known and k != "extra"}
+    if wrong := shape.problem(cls, values):
+        raise TraceError(f"{where}: {data['event']}: {wrong}")
     extra = {k: v for k, v in data.items() if k not in values and k != "event"}
     return cls(**values, extra=extra)
 
@@ -326,7 +330,7 @@ def read_lines(lines: Iterable[str]) -> Iterator[Event]:
         if not line.strip():
             continue
         try:
-            data = json.loads(line)
+            data = json.loads(line, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise TraceError(f"line {number}: not JSON ({error})") from None
         event = from_json(data, f"line {number}")
@@ -336,6 +340,10 @@ def read_lines(lines: Iterable[str]) -> Iterator[Event]:
         yield event
     if first:
         raise TraceError("line 1: the trace is empty; it begins with a header event")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _has_default(f: object) -> bool:

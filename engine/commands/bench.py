@@ -5,6 +5,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--page", action="store_true", help="the page: first paint, interactive, bytes, probe")
+    parser.add_argument("--overhead", action="store_true", help="realigning against a plain copy; cost of recording")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of the page's probe (default 5)")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="batch sizes (default 1 8; at most 8)")
     parser.add_argument("--proposer", default="ngram")
@@ -18,8 +19,12 @@ def main(args: argparse.Namespace) -> int:
         from engine.bench import page
 
         return page.main(args.minutes)
-    from engine.bench import methods
+    from engine.bench import methods, overhead
 
+    if args.overhead:
+        for line in overhead.report(max(args.batch), 256, args.max_new, 30):
+            print(line, flush=True)
+        return 0
     for line in methods.report(tuple(args.batch), args.proposer, args.k, args.max_new, args.repeats):
         print(line, flush=True)
     return 0

@@ -32,15 +32,13 @@ def dsd(lane: Lane) -> Iterator[Event]:
     pads = [max(r.prompt for r in lane.rows) - r.prompt for r in lane.rows]
     while True:
         yield lane.kv_dropped()
-        end_rows(lane, faults)
+        end_rows(lane, faults, pads)
         yield from lane.finish()
         if not (rows := lane.live):
             return
         yield lane.schedule(rows)
-        now = [pads[lane.rows.index(r)] for r in rows]
-        if "stale_pads" not in faults:
-            now = [max(len(r.ids) for r in rows) - len(r.ids) for r in rows]
-        table = [lane.pair.context - len(r.ids) - n for r, n in zip(rows, now, strict=True)]
+        now = pads_now(lane, rows, pads, faults)
+        table = [lane.pair.context - n for n in positions_used(rows, now, faults)]
         room = [lane.config.k if "fastest_ends" in faults else r.room - 1 for r in rows]
         draft = lane.propose(rows, [max(0, min(pair)) for pair in zip(room, table, strict=True)])
         yield from lane.proposed(rows, draft)
@@ -95,12 +93,28 @@ def whole(rows: list[Row], pads: list[int], draft: Draft, pad_id: int, faults: f
     return feed.Feed(tokens, positions, owners, draft.lens, 0, seen)
 
 
-def end_rows(lane: Lane, faults: frozenset[str]) -> None:
+def pads_now(lane: Lane, rows: list[Row], pads: list[int], faults: frozenset[str]) -> list[int]:
+    """Pads in front of each row: those that were never removed, or what the longest row asks for."""
+    if "stale_pads" in faults:
+        return [pads[lane.rows.index(r)] for r in rows]
+    return [max(len(r.ids) for r in rows) - len(r.ids) for r in rows]
+
+
+def positions_used(rows: list[Row], pads: list[int], faults: frozenset[str]) -> list[int]:
+    """Position ids that each row's content takes; where they count slots, that is the width of the batch."""
+    content = [len(r.ids) for r in rows]
+    width = max(p + c for p, c in zip(pads, content, strict=True))
+    return [width] * len(rows) if "slot_positions" in faults else content
+
+
+def end_rows(lane: Lane, faults: frozenset[str], pads: list[int]) -> None:
     """The published run ends with its fastest row; a row whose pads fill the position table ends as well."""
     rows = lane.live
     if "fastest_ends" in faults and any(r.generated >= lane.config.max_new for r in rows):
         for r in rows:
             r.done = "budget" if r.generated >= lane.config.max_new else "fastest"
-    for r in rows:
-        if len(r.ids) >= lane.pair.context:
-            r.done = r.done or "context"
+    if rows := lane.live:
+        used = positions_used(rows, pads_now(lane, rows, pads, faults), faults)
+        for r, n in zip(rows, used, strict=True):
+            if n > lane.pair.context:
+                r.done = "context"

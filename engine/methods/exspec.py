@@ -18,14 +18,15 @@ from engine.trace import Event
 def exspec(lane: Lane) -> Iterator[Event]:
     """The window's KV lies in a store; the batch is a rectangle joined from it and written back when it changes.
 
-    A group whose membership stays copies nothing while its rows accept the same number.
+    A group whose membership stays copies nothing while its rows accept the same number (but for a rectangle that is
+    full: it doubles, which is counted as "grow").
     """
     config = lane.config
     size = config.batch or len(lane.rows)
     pool = Pool(lane.rows, size, config.window or 4 * size, config.grouping, config.age)
     capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in lane.rows) + config.k + 2
     store = Store(SlotCache(lane.layers, min(pool.window, len(lane.rows)), capacity, config.device))
-    cache, held = lane.new_cache(), []
+    cache, held = lane.new_cache(min(size, len(lane.rows))), []
     while True:
         if new := pool.admit():
             yield from prefill_rows(lane, store.place(new), new, "right")

@@ -29,7 +29,7 @@ def prefill_rows(lane: Lane, cache: TargetCache, rows: list[Row], side: str) -> 
     out = lane.verify(cache, fed, keep)
     logits = out.logits[torch.arange(len(rows), device=last.device), column][:, None]  # [B, 1, V]
     if lane.proposer:
-        lane.proposer.open(rows, out.hidden)
+        lane.proposer.open(rows, lane.states)
     draft = lane.no_draft(rows)
     accepted, token = lane.choose(rows, logits, draft)
     yield from lane.verified(cache, fed, logits, accepted, side, tail=fed.lens, token=token)

@@ -6,6 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from engine.propose.states import States
 from engine.row import Row
 from engine.sampling import SharedNoise
 
@@ -47,12 +48,10 @@ class Proposer(Protocol):
     name: str
     layers: tuple[int, ...]
 
-    def open(self, rows: list[Row], hidden: dict[int, Tensor] | None = None) -> None: ...
+    def open(self, rows: list[Row], hidden: States | None = None) -> None: ...
 
     def propose(self, rows: list[Row], limits: list[int], noise: SharedNoise | None = None) -> Draft: ...
 
-    def observe(
-        self, rows: list[Row], verified: list[int], kept: list[int], hidden: dict[int, Tensor] | None = None
-    ) -> None: ...
+    def observe(self, rows: list[Row], verified: list[int], kept: list[int], hidden: States | None = None) -> None: ...
 
     def drop(self, row: int) -> None: ...

@@ -1,0 +1,99 @@
+"""The equivalence report: exact and prefix match of every method against plain decoding of each row alone.
+
+Exit code 0: every difference of an exact method is rounding; 1: some is a bug; 2: bad input. BSP and DSD are in the
+report as published and are not judged.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from engine.commands.run import read_prompts
+from engine.config import METHODS, PROPOSERS, ConfigError, RunConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--methods", nargs="+", default=["all"], help=f"all (default), or of {', '.join(METHODS)}")
+    parser.add_argument("--prompts", type=Path, required=True, help="JSON lines with a 'prompt' field, or plain lines")
+    parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 8], help="batch sizes (default 1 4 8)")
+    parser.add_argument("--dtype", nargs="+", default=["float32"], help="float32 (default), float64, ...")
+    parser.add_argument("--max-new", type=int, default=48, help="tokens per row (default 48)")
+    parser.add_argument("--k", type=int, default=4, help="drafts per round (default 4)")
+    parser.add_argument("--proposer", default="ngram", help=f"{', '.join(PROPOSERS)} (default ngram)")
+    parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
+    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
+    parser.add_argument("--json", type=Path, help="write the report here, every difference included")
+
+
+def main(args: argparse.Namespace) -> int:
+    methods = METHODS if args.methods == ["all"] else args.methods
+    configs = [config_of(args, dtype, batch, m) for dtype in args.dtype for batch in args.batch for m in methods]
+    if args.limit is not None and args.limit < 1:
+        raise ConfigError("limit", args.limit, "choose a whole number from 1")
+    prompts = read_prompts(args.prompts)[: args.limit]
+    if not prompts:
+        raise ConfigError("prompts", str(args.prompts), "the file has no prompts; write one a line")
+    from engine.models import load_pair
+    from engine.report import verify, wrong
+
+    results = []
+    for base in {c.dtype: c for c in configs}.values():
+        pair = load_pair(base)
+        for result in verify(pair, base, prompts, methods, args.batch, lambda text: print(text, file=sys.stderr)):
+            results.append(result)
+            print(in_words(result), file=sys.stderr)
+    if args.json:
+        args.json.write_text(json.dumps(as_json(args, len(prompts), results), indent=1) + "\n", encoding="utf-8")
+    print_table(results)
+    for result in wrong(results):
+        print(f"bug: {in_words(result)}", file=sys.stderr)
+    return int(bool(wrong(results)))
+
+
+def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> RunConfig:
+    """One cell of the table; every cell is made, and so checked, before anything is loaded."""
+    return RunConfig(
+        method=method,
+        proposer=args.proposer,
+        target=args.target,
+        draft=args.draft,
+        k=args.k,
+        max_new=args.max_new,
+        batch=batch,
+        dtype=dtype,
+        device=args.device,
+        chat=not args.raw,
+    )
+
+
+def as_json(args: argparse.Namespace, prompts: int, results: list) -> dict:
+    settings = {n: getattr(args, n) for n in ("target", "draft", "proposer", "k", "max_new", "device")}
+    return {**settings, "prompts": prompts, "results": [r.to_json() for r in results]}
+
+
+def in_words(result: object) -> str:
+    """One line on one result."""
+    classes = f"{result.count('rounding')} rounding, {result.count('bug')} bug"
+    name = f"{result.method}, batch {result.batch}, {result.dtype}"
+    return f"{name}: exact {result.exact:.1%}, prefix {result.prefix:.1%}; {classes}; noise {result.noise:.1e}"
+
+
+def print_table(results: list) -> None:
+    """To stdout."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="against plain decoding of each row alone")
+    for name in ("method", "batch", "dtype"):
+        table.add_column(name)
+    for name in ("rows", "exact", "prefix", "rounding", "bug", "noise"):
+        table.add_column(name, justify="right")
+    for r in results:
+        cells = (r.rows, f"{r.exact:.1%}", f"{r.prefix:.1%}", r.count("rounding"), r.count("bug"), f"{r.noise:.1e}")
+        name = f"{r.method} (as published)" if r.broken else r.method
+        table.add_row(name, str(r.batch), r.dtype, *map(str, cells))
+    Console().print(table)

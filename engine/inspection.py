@@ -1,0 +1,159 @@
+"""Check a recorded trace against the invariants, whoever wrote it: fold it again and ask `engine.check` every step.
+
+The trace's own violation events are not believed; where they say something else, that is reported beside.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from engine.check import Checker
+from engine.fold import Fold
+from engine.frames import Frame, LaneState
+from engine.trace import Event, Header, Kv, KvOp, Schedule, TraceError, Violation, read_lines
+
+MAX_LINE = 16 << 20  # characters
+MAX_CELLS = 1 << 20  # rows x slots of one event
+MAX_ROWS = 1024
+
+
+@dataclass(slots=True)
+class Finding:
+    """The first violation of one lane, and the later steps in which its row was decoded on what was broken."""
+
+    violation: Violation
+    step: int
+    contaminated: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Inspected:
+    """One lane: its first violation (None: clean), how many there are by invariant, what the trace itself claims."""
+
+    lane: str
+    first: Finding | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
+    unchecked: list[int] = field(default_factory=list)  # steps whose forward is not in the trace
+    found: set[tuple[int, str, int]] = field(default_factory=set)  # (step, invariant, row)
+    claimed: set[tuple[int, str, int]] = field(default_factory=set)
+    ended: bool = False
+
+    @property
+    def disagreements(self) -> list[str]:
+        """Where the trace's own violation events and this check differ."""
+        only = [(self.found - self.claimed, "not in the trace"), (self.claimed - self.found, "only in the trace")]
+        return [f"step {s} row {r}: {i} ({where})" for cells, where in only for s, i, r in sorted(cells)]
+
+
+class Inspector:
+    """Takes events one by one. A step is checked when it is over: with the lane's next one, or at the end."""
+
+    def __init__(self) -> None:
+        self.fold = Fold()
+        self.lanes: dict[str, Inspected] = {}
+        self._checkers: dict[str, Checker] = {}
+
+    def push(self, event: Event) -> None:
+        """Raises TraceError when the event cannot follow what came before it."""
+        try:
+            self._bounds(event)
+            if isinstance(event, Schedule):
+                self._close(event.lane)
+            self.fold.push(event)
+            if isinstance(event, Header):
+                self.lanes = {name: Inspected(name) for name in self.fold.lanes}
+                self._checkers = {name: Checker() for name in self.fold.lanes}
+            elif isinstance(event, Violation):
+                self.lanes[event.lane].claimed.add((event.step, event.invariant, event.row))
+            elif event.kind == "end" and event.lane:
+                self.lanes[event.lane].ended = True
+        except TraceError:
+            raise
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            where = f"{event.kind} of step {event.step} does not fit what came before it"
+            raise TraceError(f"{where} ({in_words(error)})") from None
+
+    def close(self) -> list[Inspected]:
+        """Check the steps that are still open; what was found in every lane."""
+        try:
+            for name in self.lanes:
+                self._close(name)
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            raise TraceError(f"the last step of lane {name!r} cannot be checked ({in_words(error)})") from None
+        return list(self.lanes.values())
+
+    def _close(self, name: str) -> None:
+        lane = self.fold.lanes[name]
+        if not lane.frames:
+            return
+        frame, result = lane.frames[-1], self.lanes[name]
+        result.steps += 1
+        if result.first and result.first.violation.row in frame.rows:
+            result.first.contaminated.append(frame.step)
+        for violation in self._check(lane, frame, result):
+            result.counts[violation.invariant] = result.counts.get(violation.invariant, 0) + 1
+            result.found.add((frame.step, violation.invariant, violation.row))
+            result.first = result.first or Finding(violation, frame.step)
+        lane.frames.clear()  # checked: a long trace needs no more memory than a short one
+
+    def _check(self, lane: LaneState, frame: Frame, result: Inspected) -> list[Violation]:
+        """Violations of a step, as far as it was recorded: without a commit nothing was emitted."""
+        if not all(row in frame.fed for row in frame.rows):
+            result.unchecked.append(frame.step)
+            return []
+        frame.emitted = frame.emitted or [[] for _ in frame.rows]
+        return self._checkers[lane.name].frame(lane, self.fold.header)
+
+    def _bounds(self, event: Event) -> None:
+        """Refuse what would only cost time: rows twice, steps backwards, more cells than any run has."""
+        if isinstance(event, Header) and self.fold.header:
+            raise ValueError("a second header")
+        if isinstance(event, Schedule):
+            frames = self.fold.lanes[event.lane].frames
+            if frames and event.step <= frames[-1].step:
+                raise ValueError(f"step {frames[-1].step} came before")
+            if len(set(event.rows)) < len(event.rows) or len(event.rows) > MAX_ROWS:
+                raise ValueError(f"a row is listed twice, or there are more than {MAX_ROWS}")
+        if isinstance(event, Kv | KvOp):
+            frames = self.fold.lanes[event.lane].frames
+            rows = max(1, len(frames[-1].rows) if frames else 1)
+            runs = event.runs if isinstance(event, Kv) else event.moves
+            if rows * event.width > MAX_CELLS or sum(abs(run[-1]) for run in runs) > MAX_CELLS:
+                raise ValueError(f"more than {MAX_CELLS} cells in one event")
+
+
+def inspect(lines: Iterable[str]) -> list[Inspected]:
+    """Every lane of a trace. Raises TraceError, whose message names the line."""
+    inspector, number = Inspector(), 0
+    for number, event in numbered(lines):
+        try:
+            inspector.push(event)
+        except TraceError as error:
+            raise TraceError(f"line {number}: {error}") from None
+    try:
+        return inspector.close()
+    except TraceError as error:
+        raise TraceError(f"line {number}: {error}") from None
+
+
+def numbered(lines: Iterable[str]) -> Iterator[tuple[int, Event]]:
+    """Events with the number of their line."""
+    at = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal at
+        for line in lines:
+            at += 1
+            if len(line) > MAX_LINE:
+                raise TraceError(f"line {at}: longer than {MAX_LINE} characters")
+            yield line
+
+    for event in read_lines(counted()):
+        yield at, event
+
+
+def in_words(error: Exception) -> str:
+    """An exception as part of a sentence."""
+    text = str(error)
+    text = f"there is no {text}" if isinstance(error, KeyError) else text or type(error).__name__
+    return text if len(text) <= 160 else f"{text[:157]}..."

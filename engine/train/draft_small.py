@@ -1,0 +1,72 @@
+"""A small draft model: a few of the target's layers between its own embedding and output rows, trained to agree."""
+
+import copy
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from engine.train import compact
+from engine.train.data import Batch
+from engine.train.eagle3_loss import teacher
+from engine.train.loop import Score
+
+DRAFT = Path("assets/heads/draft")
+FILE = "draft.safetensors"
+SHARED = ("model.embed_tokens.weight", "lm_head.weight")
+OTHERS = 2048  # ids outside the frequent ones that compete in each step
+
+
+def kept_layers(layers: int) -> tuple[int, int]:
+    """The first layer turns tokens into features, the last turns features into tokens: 30 -> (0, 29)."""
+    return 0, layers - 1
+
+
+@torch.no_grad()
+def from_target(target: PreTrainedModel, layers: tuple[int, ...] | None = None) -> PreTrainedModel:
+    """A model of the target's class with copies of some of its layers; embedding and output rows are the target's."""
+    layers = layers or kept_layers(target.config.num_hidden_layers)
+    config = copy.deepcopy(target.config)
+    config.num_hidden_layers = len(layers)
+    small = type(target)(config).to(device=target.device, dtype=target.dtype)
+    small.set_input_embeddings(target.get_input_embeddings())
+    small.lm_head = target.get_output_embeddings()
+    for mine, n in zip(small.model.layers, layers, strict=True):
+        mine.load_state_dict(target.model.layers[n].state_dict())
+    small.model.norm.load_state_dict(target.model.norm.state_dict())
+    small.requires_grad_(True)
+    small.get_input_embeddings().requires_grad_(False)
+    small.lm_head.requires_grad_(False)
+    return small
+
+
+def score(small: PreTrainedModel, batch: Batch, ids: Tensor, slot: Tensor, temperature: float) -> Score:
+    """Soft cross-entropy with the target on answers, over the frequent `ids` [N] and a fresh sample of the others.
+
+    `slot` [vocab]: index of an id among `ids`, -1: none. All ids at every step would take six times the work.
+    """
+    wanted = batch.wanted
+    hidden = small.model(input_ids=batch.tokens, use_cache=False).last_hidden_state[wanted]
+    index, p, known = teacher(batch.top[wanted], batch.log_p[wanted], slot, temperature)
+    others = (slot < 0).nonzero()[:, 0]
+    others = others[torch.randint(len(others), (min(OTHERS, len(others)),), device=others.device)]
+    rows = small.lm_head.weight
+    logits = (hidden @ torch.cat([rows[ids], rows[others]]).T.to(hidden.dtype)).float()
+    loss = logits.logsumexp(dim=-1) - (p * logits.gather(1, index)).sum(dim=-1)
+    agree = int(((logits.argmax(dim=-1) == index[:, 0]) & known).sum())
+    return Score((loss * known).sum() / known.sum().clamp(min=1), [agree], [len(known)])
+
+
+def save(small: PreTrainedModel, folder: Path, about: dict) -> Path:
+    """Write the trained layers and the norm as a compact shard."""
+    tensors = {name: tensor for name, tensor in small.state_dict().items() if name not in SHARED}
+    return compact.write(Path(folder) / FILE, tensors, {**about, "layers": small.config.num_hidden_layers})
+
+
+def load(folder: Path, target: PreTrainedModel) -> PreTrainedModel:
+    """The draft model of a folder, sharing the target's embedding and output rows, frozen."""
+    file = Path(folder) / FILE
+    small = from_target(target, (0,) * compact.about(file)["layers"])
+    compact.fill(small, compact.read(file), file)
+    return small.eval().requires_grad_(False)
