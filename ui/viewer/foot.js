@@ -4,6 +4,8 @@ import { el } from './svg.js';
 import { shareUrl } from './link.js';
 import { t } from './strings.js';
 
+const WITHIN = ['faults']; // recorded for a chapter, which opens it
+
 export function mountFoot(node, store, page, embedded, open) {
   const badge = el('span', { class: 'r-badge' });
   const download = el('a', { download: true }, t('download'));
@@ -50,7 +52,7 @@ function badgeOf({ fold, source }) {
 
 function drawRuns(node, state, page, open) {
   const traces = (page.traces ?? []).map((trace) => (typeof trace === 'string' ? { name: trace } : trace));
-  const others = traces.filter(({ name }) => name !== state.source.name || state.source.kind !== 'recorded');
+  const others = traces.filter(({ name }) => !WITHIN.includes(name) && (name !== state.source.name || state.source.kind !== 'recorded'));
   const links = others.flatMap(({ name, title }) => [' ', el('a', {
     href: `?t=${encodeURIComponent(name)}`, title: title || null, onclick: (event) => { event.preventDefault(); open(name); },
   }, name)]);

@@ -12,7 +12,7 @@ import { KINDS } from './trace.js';
 /** Index of the last frame at or before `step` that decodes `row`; -1 while there is none. */
 export function rowFrameIndex(lane, row, step) {
   let found = -1;
-  lane.frames.forEach((frame, n) => { if (frame.step <= step && frame.rows.includes(row)) found = n; });
+  lane.frames.forEach((frame, n) => { if (frame.step <= step && frame.fed[row]) found = n; });
   return found;
 }
 
@@ -38,7 +38,8 @@ export function ribbonOf(fold, laneName, row, step) {
   const length = frame.length[row];
   const old = length - (frame.emitted[i]?.length ?? 0); // content before this round
   const fresh = now ? old : length;
-  const map = frame.after[row] ?? lastMap(frame, row, i, old); // a row that left the batch has nothing after
+  const kept = frame.after[row]; // nothing of a row that left the batch, nor where every round feeds whole rows again
+  const map = kept?.owner.length ? kept : lastMap(frame, row, i, old);
   const refed = frame.fed[row]?.owner.lastIndexOf(old - 1) ?? Infinity; // this round's drafts are behind it
 
   const slotOf = new Map();
@@ -85,6 +86,7 @@ function lastMap(frame, row, i, old) {
 
 /** Where the newest token is fed: the next forward says so; before it ran, the lane's own rule does. */
 function nextFeed(lane, at, row, index, last) {
+  if (!lane.frames[at].width_after) return { slot: lane.frames[at].width, position: last.position + 1, fed: false }; // all slots are new then
   const next = lane.frames.slice(at + 1).find((frame) => frame.rows.includes(row))?.fed[row];
   const column = next ? next.owner.lastIndexOf(index) : -1;
   if (column >= 0) return { slot: column, position: next.position[column], fed: true };

@@ -16,13 +16,16 @@ export function mountKeys(stage, store, player, actions) {
     End: () => player.go(lastStep(store.get())),
     ArrowUp: () => moveRow(store, -1),
     ArrowDown: () => moveRow(store, 1),
-    d: () => toDifference(store, player),
-    v: () => toViolation(store, player),
+    d: () => { if (!jump(store, player, differenceOf(...shown(store)))) actions.debug(); }, // D again: token by token
+    v: () => jump(store, player, violationOf(...shown(store))),
+    i: () => actions.inspect(),
+    r: () => actions.repair(),
+    p: () => actions.present(),
     ',': () => player.faster(-1),
     '.': () => player.faster(1),
     l: () => actions.copyLink(),
     '?': () => actions.help(),
-    Escape: () => store.set({ cell: null }),
+    Escape: () => actions.escape(),
   };
   VIEWS.forEach((view, n) => { does[n + 1] = () => store.set({ view, tensorsOpen: true, touched: true }); });
 
@@ -53,26 +56,30 @@ function moveRow(store, by) {
   store.set({ row: rows[at], touched: true });
 }
 
-/** The selected row's first wrong word, else the earliest of any row; without one, the first tear. */
-export function toDifference(store, player) {
-  const { fold, right, row } = store.get();
-  const own = firstWrong(fold, right, row);
-  const found = own ? { ...own, row } : laneWrong(fold, right) ?? laneGap(fold, right);
-  if (found) jump(store, player, found.step, found.row, { lane: right, row: found.row, index: found.index });
+const shown = (store) => [store.get().fold, store.get().right, store.get().row];
+
+/** The selected row's first wrong word, else the earliest of any row; without one, the first tear: {step, row, cell}. */
+export function differenceOf(fold, lane, row) {
+  const own = firstWrong(fold, lane, row);
+  const found = own ? { ...own, row } : laneWrong(fold, lane) ?? laneGap(fold, lane);
+  return found && { step: found.step, row: found.row, cell: { lane, row: found.row, index: found.index } };
 }
 
-/** The first violated invariant of the selected row, else of any row. */
-export function toViolation(store, player) {
-  const { fold, right, row } = store.get();
-  const rows = [row, ...Object.keys(fold?.lanes[right]?.rows ?? {}).map(Number)];
+/** The first violated invariant of the selected row, else of any row: {step, row, cell}. */
+export function violationOf(fold, lane, row) {
+  const rows = [row, ...Object.keys(fold?.lanes[lane]?.rows ?? {}).map(Number)];
   for (const r of rows) {
-    const found = firstViolation(fold, right, r);
-    if (found) return jump(store, player, found.step, r, brokenCell(fold, right, r, found));
+    const found = firstViolation(fold, lane, r);
+    if (found) return { step: found.step, row: r, cell: brokenCell(fold, lane, r, found) };
   }
   return null;
 }
 
-function jump(store, player, step, row, cell) {
-  player.go(step);
-  store.set({ row, cell });
+/** Goes there; false when there is nowhere to go, or it is shown already. */
+function jump(store, player, to) {
+  const { step, row, cell } = store.get();
+  if (!to || (step === to.step && row === to.row && cell?.lane === to.cell?.lane && cell?.index === to.cell?.index)) return false;
+  player.go(to.step);
+  store.set({ row: to.row, cell: to.cell });
+  return true;
 }

@@ -14,6 +14,11 @@ import { mountKeys } from './keys.js';
 import { mountLink, readLink } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
 import { mountHelp } from './help.js';
+import { drawCompareButtons } from './compare_button.js';
+import { mountBreakpoint } from './breakpoint.js';
+import { mountPanels } from './panels.js';
+import { mountModes } from './modes.js';
+import { holdFocus } from './hold_focus.js';
 import { startTheme, toggleTheme } from './theme.js';
 import { lastStep, rowOrder, tellingWrong } from './clock.js';
 import { geometry } from './layout.js';
@@ -29,7 +34,7 @@ const source = createSource(store, embedded);
 const act = {
   select: (row) => store.set({ row, cell: null, touched: true }),
   jump(step, row, cell) {
-    player.go(step);
+    player.go(step ?? store.get().step);
     store.set({ row, cell });
   },
 };
@@ -39,13 +44,23 @@ const actions = {
   allRows: () => store.set({ allRows: !store.get().allRows }),
   unfold: () => store.set({ unfolded: !store.get().unfolded }),
   copyLink: () => foot.copyLink(),
+  debug: (row) => panels.debug(row),
+  inspect: () => panels.inspect(),
+  repair: () => at.repair.querySelector('button').click(),
+  present: () => modes.present(),
+  escape: () => panels.escape(),
 };
 const at = buildStage(actions);
 const openHelp = mountHelp(at.stage);
 document.body.prepend(at.stage);
+const panels = mountPanels(at, store, act);
+const draw = (state) => holdFocus(at.board, () => {
+  drawStage(at, state, act);
+  if (state.fold?.header) drawCompareButtons(at.board, state, panels.debug);
+});
 
 store.subscribe((state, changed) => {
-  if (![...changed].every((key) => ['hover', 'cell', 'message', 'touched', 'speed', 'tensorsOpen', 'view'].includes(key))) drawStage(at, state, act);
+  if (![...changed].every((key) => ['hover', 'cell', 'message', 'touched', 'speed', 'tensorsOpen', 'view', 'inspect', 'stopEmpty'].includes(key))) draw(state);
 });
 mountTransport(at.transport, store, player);
 mountCaption(at.say, at.live, store);
@@ -53,6 +68,8 @@ mountTable(at.table, store);
 mountRepair(at.repair, store);
 mountCursor(at.board, store);
 at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip')) actions.unfold(); });
+mountBreakpoint(store, player);
+const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
 const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }));
 mountLink(store, openTrace);
@@ -60,7 +77,7 @@ const fit = () => store.set({ oneRow: geometry(at.board.clientWidth).phone });
 fit();
 new ResizeObserver(() => {
   fit();
-  drawStage(at, store.get(), act);
+  draw(store.get());
 }).observe(at.board);
 
 /** Opens what a link names. Without a named round the hero plays by itself, once. */
@@ -75,8 +92,8 @@ async function openTrace(link) {
   const row = state.fold.header.prompts.some((p) => p.row === link.row) ? link.row : telling;
   const cell = state.fold.lanes[link.cell?.lane]?.rows[link.cell?.row] ? link.cell : null;
   const step = Math.min(link.step ?? 0, lastStep({ ...state, right }));
-  store.set({ row, right, cell, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}) });
-  if (link.step !== undefined) return;
+  store.set({ row, right, cell, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
+  if (link.step !== undefined || link.chapter) return;
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) store.set({ step: openingStop(store.get()) });
   else whenVisible(() => player.opening());
 }
@@ -110,5 +127,9 @@ window.addEventListener('ragged:run', ({ detail }) => {
 import('./tensors.js')
   .then(({ mountTensors }) => mountTensors(at.tensors, store))
   .catch((error) => { at.tensors.hidden = true; console.warn(`tensor views: ${error.message}`); });
+
+import('./lessons.js')
+  .then(({ mountLessons }) => mountLessons(at, store, player, page))
+  .catch((error) => console.warn(`chapters: ${error.message}`));
 
 window.__ragged = { store, Fold, fold, parseTrace, player, source };

@@ -11,6 +11,7 @@ import { t, rowName } from './strings.js';
 export function buildStage(actions) {
   const at = {
     claim: el('h1', { class: 'r-claim' }),
+    gist: el('p', { class: 'r-gist' }, t('gist')),
     legend: el('div', { class: 'r-legend', role: 'group', 'aria-label': t('legend') }),
     ruler: el('div', { class: 'r-ruler', 'aria-hidden': 'true' }),
     chips: el('div', { class: 'r-chips', role: 'group', 'aria-label': t('chooseRow') }),
@@ -30,7 +31,7 @@ export function buildStage(actions) {
   const half = svg('svg', { width: 18, height: 18, viewBox: '0 0 18 18', 'aria-hidden': 'true' },
     svg('circle', { cx: 9, cy: 9, r: 7, class: 'line' }), svg('path', { d: 'M9 2a7 7 0 0 1 0 14z', class: 'solid' }));
   at.stage = el('section', { id: 'ragged-stage', class: 'r-stage', tabindex: -1, 'aria-label': t('stage') },
-    el('header', { class: 'r-head' }, at.claim, el('div', { class: 'r-tools' }, tool(t('theme'), half, actions.theme), tool(t('help'), '?', actions.help))),
+    el('header', { class: 'r-head' }, el('div', { class: 'r-titles' }, at.claim, at.gist), el('div', { class: 'r-tools' }, tool(t('theme'), half, actions.theme), tool(t('help'), '?', actions.help))),
     at.line,
     el('div', { class: 'r-board', tabindex: 0, role: 'group', 'aria-label': t('stage') }, at.chips, at.ruler, at.board, at.more),
     at.transport,

@@ -18,6 +18,9 @@ export const INITIAL = {
   playing: false,
   speed: 1,
   live: false, //       following the live edge
+  debug: false, //      the divergence debugger is open
+  inspect: false, //    the inspector is open, as long as a cell is pinned
+  stopEmpty: false, //  playing stops when a row accepts nothing
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',
 };

@@ -1,0 +1,429 @@
+"""The chapters: answers are computed from the recorded run, a wrong one names the misconception, leaving restores."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import HERO
+
+PANEL = "#ragged-lesson"
+FEED = f"{PANEL} .r-feed"
+FAULTS = HERO.with_name("faults.jsonl")
+CHAPTERS = ["row", "cleanup", "rectangle", "crop", "shortcut", "defect"]
+STEPS = """async ([text, n]) => {
+  const { CHAPTERS } = await import('/viewer/lesson_list.js');
+  const { fold, parseTrace } = await import('/viewer/fold.js');
+  const { answerOf } = await import('/viewer/lesson_step.js');
+  const facts = CHAPTERS[n].facts(fold(parseTrace(text)));
+  if (!facts) return null;
+  return {
+    key: CHAPTERS[n].key, keep: facts.keep ?? facts.min + 1, round: facts.round,
+    row: facts.one?.row, gap: facts.one?.gap?.before,
+    items: (facts.items ?? []).map((item) => item.answer),
+    steps: CHAPTERS[n].steps(facts).map((s) => ({
+      kind: s.kind, ask: s.ask, answer: String(s.answer), words: s.kind === 'act' ? '' : answerOf(s),
+      options: (s.options ?? []).map((o) => [String(o.value), o.text]),
+    })),
+  };
+}"""
+
+#: What sticks out of the window.
+WIDE = """width => [...document.querySelectorAll('.r-stage *')].filter((e) => !e.closest('.r-hidden')
+  && e.getBoundingClientRect().right > width).map((e) => `${e.tagName} ${e.getAttribute('class')} ${e.textContent}`)"""
+
+
+def text_of(n: int) -> str:
+    return (FAULTS if CHAPTERS[n] == "rectangle" else HERO).read_text(encoding="utf-8")
+
+
+def plan(page: object, n: int, text: str | None = None) -> dict | None:
+    return page.evaluate(STEPS, [text or text_of(n), n])
+
+
+def opened(open_page: Callable, site: str, n: int, **options: object) -> object:
+    page = open_page(f"{site}/?ch={n + 1}", **options)
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    return page
+
+
+def state(page: object, *keys: str) -> list:
+    return page.evaluate("keys => keys.map(k => window.__ragged.store.get()[k] ?? null)", list(keys))
+
+
+def stage_is(page: object, patch: dict) -> None:
+    page.wait_for_function(
+        "p => Object.entries(p).every(([k, v]) => window.__ragged.store.get()[k] === v)", arg=patch, timeout=5000
+    )
+
+
+def edge(page: object, n: int) -> None:
+    page.evaluate(
+        "([at, n]) => { const e = document.querySelector(at); e.value = n; e.dispatchEvent(new Event('input')); }",
+        [f"{PANEL} input[type=range]", n],
+    )
+    page.click(f"{PANEL} .r-options > button:not(.r-text)")
+
+
+def do(page: object, told: dict) -> None:
+    """The forced action of a chapter, after a wrong try where there is one."""
+    skip = page.locator(f"{PANEL} .r-skip")
+    assert not skip.is_visible()
+    buttons = page.locator(f"{PANEL} .r-options > button:not(.r-text)")
+    match told["key"]:
+        case "row":
+            page.locator(".r-transport").get_by_role("button", name="Next round").click()
+        case "cleanup" | "crop":
+            edge(page, told["keep"] + 1)
+            assert page.inner_text(FEED).startswith("Not so.")
+            assert skip.is_visible()
+            edge(page, told["keep"])
+        case "rectangle" | "defect":
+            buttons.nth(0).click()
+            assert page.inner_text(FEED).startswith("Not so.")
+            assert skip.is_visible()
+            buttons.nth(1).click()
+        case "shortcut":
+            page.evaluate("n => window.__ragged.player.go(n)", told["round"])
+            row = f'.r-lane[data-row="{told["row"]}"]'
+            page.wait_for_selector(f'{row}[data-lane=bsp] .r-tear[data-before="{told["gap"]}"]')
+            page.locator(f"{row}[data-lane=eqspec] .r-cell").last.click()
+            page.wait_for_function("at => document.querySelector(at).textContent.includes('EQSPEC')", arg=FEED)
+            page.locator(f'{row}[data-lane=bsp] .r-tear[data-before="{told["gap"]}"] text').click()
+    page.wait_for_function("at => !document.querySelector(at).disabled", arg=f"{PANEL} .next")
+
+
+def answer(page: object, told: dict, step: dict) -> None:
+    """A check: every wrong answer says why, each in its own words or with its own reason; then the right one."""
+    for value, _ in step["options"]:
+        if value != step["answer"]:
+            page.click(f'{PANEL} .r-options > [data-value="{value}"]')
+            assert re.match(r"Not so\. \S.{15,}", page.inner_text(FEED)), value
+            assert page.locator(f"{PANEL} .next").is_disabled()
+    if step["options"]:
+        page.click(f'{PANEL} .r-options > [data-value="{step["answer"]}"]')
+    else:
+        lines = page.locator(f"{PANEL} .r-rankline")
+        for n, right in enumerate(told["items"]):
+            other = "harmful" if right == "harmless" else "harmless"
+            lines.nth(n).locator(f"[data-value={other}]").click()
+        sure = page.locator(f"{PANEL} .r-options > button:not(.r-text)")
+        sure.click()
+        assert page.inner_text(FEED).startswith("Not so.")
+        for n, right in enumerate(told["items"]):
+            lines.nth(n).locator(f"[data-value={right}]").click()
+        sure.click()
+    assert page.inner_text(FEED).endswith("Yes.")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+def test_all_chapters_from_the_first_bet_to_the_last_explanation(
+    open_page: Callable, static_site: str, width: int, theme: str
+) -> None:
+    page = open_page(f"{static_site}/?r=0", viewport={"width": width, "height": 900}, color_scheme=theme)
+    page.get_by_role("button", name="Why? six short chapters").click()
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    for n, key in enumerate(CHAPTERS):
+        stage_is(page, {"chapter": n + 1})
+        told = plan(page, n)
+        assert told["key"] == key
+        for step in told["steps"]:
+            assert page.inner_text(f"{PANEL} .r-ask").startswith(step["ask"])
+            assert page.locator(f"{PANEL} .next").is_disabled()
+            if step["kind"] == "predict":
+                page.click(f'{PANEL} .r-options > [data-value="{step["options"][0][0]}"]')
+                assert step["options"][0][1] in page.inner_text(FEED)
+            elif step["kind"] == "act":
+                do(page, told)
+            else:
+                answer(page, told, step)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(WIDE, width)
+            page.click(f"{PANEL} .next")
+        assert page.locator(f"{PANEL} .r-options").count() == 0
+        assert len(page.inner_text(f"{PANEL} .r-ask")) > 80
+        page.click(f"{PANEL} .next")
+        page.wait_for_function("n => window.__ragged.store.get().chapter !== n", arg=n + 1)
+    assert page.locator(PANEL).is_hidden()
+    assert json.loads(page.evaluate("localStorage['ragged.chapters']"))["done"] == CHAPTERS
+
+
+def test_a_chapter_s_own_prose_has_at_most_sixty_words(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/blank")
+    for n, key in enumerate(CHAPTERS):
+        prose = page.evaluate(
+            """async ([text, n]) => {
+              const { CHAPTERS } = await import('/viewer/lesson_list.js');
+              const { fold, parseTrace } = await import('/viewer/fold.js');
+              const { proseOf } = await import('/viewer/lesson_strings.js');
+              return proseOf(CHAPTERS[n].key, CHAPTERS[n].facts(fold(parseTrace(text)))).join(' ');
+            }""",
+            [text_of(n), n],
+        )
+        assert 20 < len(prose.split()) <= 60, key
+        assert "{" not in prose
+
+
+# -- answers come from the trace: change the trace and they change ------------------------------------------------
+
+
+def events(n: int) -> list[dict]:
+    return [json.loads(line) for line in text_of(n).splitlines()]
+
+
+def find(trace: list[dict], kind: str, lane: str, step: int = 2, **fields: object) -> dict:
+    return next(
+        e
+        for e in trace
+        if (e["event"], e["lane"], e["step"]) == (kind, lane, step) and all(e.get(k) == v for k, v in fields.items())
+    )
+
+
+def commit(trace: list[dict], row: int, kept: int, step: int = 2) -> None:
+    """Row `row` of EQSPEC accepts `kept` drafts instead."""
+    e = find(trace, "commit", "eqspec", step)
+    e["accepted"][row] = kept
+    e["emitted"][row] = [*e["emitted"][row][:kept], e["emitted"][row][-1]]
+    e["kinds"][row] = "a" * kept + "c"
+
+
+def fewer_survive(trace: list[dict]) -> None:
+    commit(trace, 0, 1)
+
+
+def a_shorter_full_round(trace: list[dict]) -> None:
+    verify = find(trace, "verify", "eqspec", 4)
+    verify["lens"][0] = 3
+    e = find(trace, "commit", "eqspec", 4)
+    e["accepted"][0] = 3
+    e["emitted"][0], e["kinds"][0] = e["emitted"][0][:4], "aaab"
+
+
+def one_entry_fewer_written(trace: list[dict]) -> None:
+    kv = next(
+        e for e in trace if e["event"] == "kv" and e["lane"] == "eqspec" and e["step"] == 2 and not e.get("reset")
+    )
+    run = next(r for r in kv["runs"] if r[0] == 1 and r[2] >= 0)
+    run[4] -= 1
+    kv["runs"].append([1, run[1] + run[4], -1, 0, 1])
+
+
+def verdict(lane: str, row: int, to: str) -> Callable[[list[dict]], None]:
+    def change(trace: list[dict]) -> None:
+        e = next(e for e in trace if (e["event"], e["lane"], e.get("row")) == ("compare", lane, row))
+        e["verdict"] = to
+
+    return change
+
+
+def a_gap_less(trace: list[dict]) -> None:
+    """BSP feeds row 1 in round 3 one position nearer."""
+    for e in trace:
+        if e["lane"] == "bsp" and e["step"] == 3 and e["event"] == "kv" and not e.get("reset"):
+            for run in e.get("runs", []):
+                if run[0] == 1 and run[2] >= 0:
+                    run[3] -= 1
+
+
+@pytest.mark.parametrize(
+    ("chapter", "step", "change", "before", "after"),
+    [
+        ("row", 0, fewer_survive, "3", "2"),
+        ("row", 2, a_shorter_full_round, "5", "4"),
+        ("cleanup", 0, one_entry_fewer_written, "5", "4"),
+        ("rectangle", 0, verdict("eqspec", 2, "bug"), "The same", "A few other words"),
+        ("rectangle", 2, verdict("pads_counted", 2, "bug"), "Only learned positions (GPT-2)", "All"),
+        ("crop", 2, lambda trace: commit(trace, 2, 1), "5", "3"),
+        ("shortcut", 0, a_gap_less, "3", "2"),
+        ("shortcut", 2, a_gap_less, "9, should be 7", "6, should be 5"),  # now row 1's is the widest
+    ],
+)
+def test_another_trace_has_another_answer(
+    open_page: Callable, static_site: str, chapter: str, step: int, change: Callable, before: str, after: str
+) -> None:
+    page = open_page(f"{static_site}/blank")
+    n = CHAPTERS.index(chapter)
+    trace = events(n)
+    assert plan(page, n)["steps"][step]["words"] == before
+    change(trace)
+    assert plan(page, n, "\n".join(map(json.dumps, trace)))["steps"][step]["words"] == after
+
+
+def test_the_last_chapter_judges_rows_by_their_verdicts_and_refuses_a_run_that_proves_nothing(
+    open_page: Callable, static_site: str
+) -> None:
+    page = open_page(f"{static_site}/blank")
+    assert plan(page, 5)["items"] == ["harmless", "harmful", "harmless"]
+    trace = events(5)
+    for row in range(3):
+        verdict("eqspec", row, "bug")(trace)
+    assert plan(page, 5, "\n".join(map(json.dumps, trace)))["items"] == ["harmful", "harmful", "harmless"]
+    for row in range(3):
+        verdict("bsp_repaired", row, "bug")(trace)
+    assert plan(page, 5, "\n".join(map(json.dumps, trace))) is None
+
+
+# -- coming, going, coming back -----------------------------------------------------------------------------------
+
+
+def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/?r=5&row=2&cmp=bsp_repaired&view=positions")
+    why = page.get_by_role("button", name="Why? six short chapters")
+    why.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    assert page.evaluate("document.activeElement.className") == "r-ask"
+    stage_is(page, {"step": 1, "row": 0, "right": "bsp", "chapter": 1})
+    page.keyboard.press("n")  # nothing yet: the bet comes first
+    assert "goes on with" in page.inner_text(f"{PANEL} .r-ask")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.inner_text(FEED) == "Your bet: 0."
+    page.keyboard.press("n")
+    assert "step to round 2" in page.inner_text(f"{PANEL} .r-ask")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("at => document.querySelector(at).textContent.includes('3 of 4 survived')", arg=FEED)
+    assert page.evaluate("document.activeElement.textContent") == "Next"
+    page.keyboard.press("Enter")
+    assert "come out" in page.inner_text(f"{PANEL} .r-ask")
+    page.keyboard.press("b")
+    assert "step to round 2" in page.inner_text(f"{PANEL} .r-ask")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(PANEL, state="hidden")
+    stage_is(page, {"step": 5, "row": 2, "right": "bsp_repaired", "view": "positions", "chapter": None})
+    assert page.evaluate("document.activeElement.textContent") == "Why? six short chapters"
+    page.wait_for_function("!location.search.includes('ch=') && location.search.includes('r=5')")
+
+
+def test_a_link_opens_its_chapter_and_its_own_trace_and_leaving_shows_the_hero(
+    open_page: Callable, static_site: str
+) -> None:
+    page = opened(open_page, static_site, 2)
+    assert "The rectangle" in page.inner_text(f"{PANEL} h2")
+    stage_is(page, {"chapter": 3, "playing": False})
+    assert state(page, "source")[0]["name"] == "faults"
+    page.wait_for_function("location.search === '?ch=3'")
+    page.reload()
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    assert "The rectangle" in page.inner_text(f"{PANEL} h2")
+    page.get_by_role("button", name="Leave").click()
+    page.wait_for_function("document.querySelector('h1').textContent.includes('BSP: 0 of 3')")
+    assert state(page, "source")[0]["name"] == "hero"
+
+
+def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 2)
+    assert not page.locator("h1").is_visible()
+    assert not page.locator(".r-verdict").first.is_visible()
+    page.click(f"{PANEL} [data-value=same]")
+    page.wait_for_function("getComputedStyle(document.querySelector('h1')).visibility === 'visible'")
+    page.keyboard.press("n")
+    page.get_by_role("button", name="Unmask the pads").click()
+    page.wait_for_selector(".r-lane[data-lane=pads_seen] .r-word.wrong:not(.future)")
+    assert page.locator(".r-lane[data-lane=pads_seen] .r-empty").count() == 0
+
+
+def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 3)
+    page.click(f"{PANEL} [data-value=min]")
+    page.keyboard.press("n")
+    edge(page, 4)
+    page.get_by_role("button", name="Skip").click()
+    assert page.inner_text(FEED).startswith("The slowest row decides: row 1 loses 3")
+    assert page.locator(f"{PANEL} input[type=range]").input_value() == "1"
+    page.keyboard.press("n")
+    page.click(f'{PANEL} [data-value="0"]')
+    assert "not free" in page.inner_text(FEED)
+    page.get_by_role("button", name="Skip").click()
+    assert page.inner_text(FEED) == "The answer: 5."
+
+
+def test_progress_is_kept_and_a_browser_that_keeps_nothing_is_fine(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 1)
+    assert json.loads(page.evaluate("localStorage['ragged.chapters']")) == {"done": [], "at": "cleanup"}
+    page.evaluate("""localStorage['ragged.chapters'] = '{"done": ["row", "cleanup"], "at": null}'""")
+    page.goto(f"{static_site}/?r=0")
+    page.get_by_role("button", name="Why? six short chapters").click()
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    assert "The rectangle" in page.inner_text(f"{PANEL} h2")
+    assert page.locator(f"{PANEL} .r-chapters .done").count() == 2
+    page.wait_for_function("location.search.includes('ch=3')")
+    page.evaluate("localStorage['ragged.chapters'] = 'nonsense'")
+    page.reload()
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    assert page.locator(f"{PANEL} .r-chapters .done").count() == 0
+
+
+@pytest.fixture
+def without_faults(traces: Path) -> Iterator[None]:
+    file = traces / "faults.jsonl"
+    kept = file.read_bytes()
+    file.unlink()
+    yield
+    file.write_bytes(kept)
+
+
+@pytest.mark.usefixtures("without_faults")
+def test_a_chapter_without_its_recorded_run_is_not_offered(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/?r=0")
+    page.get_by_role("button", name="Why? five short chapters").click()
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    assert page.locator(f"{PANEL} .r-chapters button").count() == 5
+
+
+def test_a_page_whose_run_teaches_nothing_has_no_link(open_page: Callable, static_site: str) -> None:
+    healed = [e for e in events(0) if e["lane"] in ("", "eqspec")]
+    healed[0]["lanes"] = [lane for lane in healed[0]["lanes"] if lane["lane"] == "eqspec"]
+    page = open_page()
+
+    def serve(route: object) -> None:
+        body = route.fetch().text()
+        inert = "\n".join(map(json.dumps, healed)).replace("<", "\\u003c")
+        body = re.sub(r'(id="ragged-hero">).*?(</script>)', lambda m: m[1] + inert + m[2], body, flags=re.S)
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route(re.compile(r"/\?r=0"), serve)
+    page.goto(f"{static_site}/?r=0")
+    page.get_by_role("button", name="Why? four short chapters").wait_for()  # those that need BSP are missing
+
+
+def test_token_text_is_text_in_the_chapters_too(open_page: Callable, static_site: str) -> None:
+    evil = "<img src=x onerror=window.hit=1>"
+    page = open_page()
+
+    def serve(route: object) -> None:
+        trace = events(1)
+        for e in trace:
+            if e["event"] == "pieces":
+                e["pieces"] = [
+                    [i, evil if text.strip() in ("te", "sat") else text, raw] for i, text, raw in e["pieces"]
+                ]
+        inert = "\n".join(map(json.dumps, trace)).replace("<", "\\u003c")
+        body = re.sub(
+            r'(id="ragged-hero">).*?(</script>)', lambda m: m[1] + inert + m[2], route.fetch().text(), flags=re.S
+        )
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route(re.compile(r"/\?ch=2"), serve)
+    page.goto(f"{static_site}/?ch=2")
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    page.click(f"{PANEL} .r-options > [data-value='5']")
+    page.keyboard.press("n")
+    assert evil in page.inner_text(f"{PANEL} .r-cut")
+    edge(page, 7)
+    assert evil in page.inner_text(FEED)
+    assert page.locator(f"{PANEL} img").count() == 0
+    assert page.evaluate("window.hit") is None
+
+
+def test_the_answer_key_lists_every_question_with_its_computed_answer(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 0)
+    page.get_by_role("button", name="Answer key").click()
+    page.wait_for_selector(f"{PANEL} .r-answers dd")
+    page.wait_for_function("at => document.querySelectorAll(at).length === 12", arg=f"{PANEL} .r-answers dd")
+    said = page.locator(f"{PANEL} .r-answers dd").all_inner_texts()
+    assert said == [s["words"] for n in range(6) for s in plan(page, n)["steps"] if s["kind"] != "act"]
+    page.emulate_media(media="print")
+    assert page.locator(f"{PANEL} .r-answers").is_visible()
+    assert not page.locator(".r-board").is_visible()

@@ -1,0 +1,86 @@
+"""Presenter's mode and the embedded page, on the recorded hero."""
+
+from collections.abc import Callable
+
+STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
+#: Every visible piece of text below 20 px on screen.
+SMALL = """() => {
+  const out = [];
+  const walk = document.createTreeWalker(document.querySelector('#ragged-stage'), NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const parent = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || parent.closest('.r-hidden, .rg-tn-sr, title')) continue;
+    if (!parent.checkVisibility({visibilityProperty: true})) continue;
+    let px = parseFloat(getComputedStyle(parent).fontSize);
+    for (let node = parent; node; node = node.parentElement) px *= Number(getComputedStyle(node).zoom) || 1;
+    if (px < 19.99) out.push([px, parent.className, walk.currentNode.textContent]);
+  }
+  return out;
+}"""
+
+
+def settle(page: object) -> dict:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.evaluate(STATE)
+
+
+def visit(open_page: Callable, url: str, **options: object) -> object:
+    page = open_page(url, **options)
+    page.wait_for_selector(".r-lane .r-word")
+    return page
+
+
+def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable, static_site: str) -> None:
+    page = visit(open_page, f"{static_site}/?present=1&r=2")
+    settle(page)
+    assert (
+        page.locator("#ragged-stage :is(button:not(.r-pick), a, input, select):visible").count() == 0
+    )  # a row's name stays
+    assert page.evaluate(SMALL) == []
+    page.keyboard.press("ArrowRight")  # nothing was clicked before
+    assert settle(page)["step"] == 3
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    page.wait_for_selector("#ragged-debugger")
+    page.keyboard.press("i")
+    page.wait_for_selector("#ragged-inspector")
+    assert page.evaluate(SMALL) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    page.keyboard.press("r")
+    assert settle(page)["right"] == "bsp_repaired"
+    page.mouse.click(5, 5)
+    page.keyboard.press("Home")
+    assert settle(page)["step"] == 0
+    page.keyboard.press("2")
+    assert settle(page)["tensorsOpen"]
+    page.locator("#ragged-tensors").scroll_into_view_if_needed()
+    page.wait_for_function("window.__ragged.tensors.idle()")
+    assert page.evaluate(SMALL) == []
+    page.keyboard.press("p")
+    settle(page)
+    assert page.locator(".r-btn.play").is_visible()
+    page.wait_for_function("location.search.includes('present=1')")  # the address is the teacher's own
+
+
+def test_the_embedded_page_is_the_comparison_alone(open_page: Callable, static_site: str) -> None:
+    page = open_page()
+    page.goto(f"{static_site}/blank")
+    page.evaluate(
+        """(url) => {
+      window.heights = [];
+      addEventListener('message', ({data}) => { if (data?.type === 'ragged:height') heights.push(data.height); });
+      const frame = Object.assign(document.createElement('iframe'), {src: url, width: 800, height: 700});
+      document.body.append(frame);
+    }""",
+        f"{static_site}/?embed=1&r=3&row=1",
+    )
+    inner = page.frame_locator("iframe")
+    inner.locator(".r-lane .r-word").first.wait_for()
+    page.wait_for_function("heights.at(-1) > 400")
+    assert not inner.locator(".r-tools").is_visible()
+    assert not inner.locator("#ragged-tensors").is_visible()
+    assert inner.locator(".r-btn.play").is_visible()
+    href = inner.locator(".r-whole").get_attribute("href")
+    assert "embed" not in href
+    assert "r=3" in href
+    assert inner.locator("html").evaluate("(node) => node.scrollWidth") <= 800

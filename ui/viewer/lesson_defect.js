@@ -1,0 +1,63 @@
+// Chapter 6: which defect? Against "holes, masks or offsets are the bug".
+
+import { padsOf } from './lesson_facts.js';
+import { tellingWrong } from './clock.js';
+import { firstWrong, ribbonOf } from './gaps.js';
+import { countEqual } from './verdict.js';
+import { mountRank } from './lesson_rank.js';
+import { el } from './svg.js';
+import { say } from './lesson_strings.js';
+
+export default { key: 'defect', trace: 'hero', facts, steps };
+
+/** Both BSP lanes: what each has inside, and what became of its text. */
+function facts(fold) {
+  const { eqspec, bsp, bsp_repaired: repaired } = fold.lanes;
+  const wrong = bsp && repaired && tellingWrong({ fold, left: 'eqspec', right: 'bsp', row: 0, oneRow: false });
+  if (!wrong || !eqspec?.frames.length) return null;
+  const [equal, before] = [countEqual(fold, 'bsp_repaired'), countEqual(fold, 'bsp')];
+  if (equal.equal <= before.equal) return null; // then this run says nothing about the positions
+  const ribbons = (lane) => Object.keys(fold.lanes[lane].rows).map((row) => ribbonOf(fold, lane, Number(row), Infinity)).filter(Boolean);
+  const most = (list, size) => list.map((r) => ({ row: r.row, n: size(r) })).sort((a, b) => b.n - a.n)[0];
+  const pads = eqspec.frames.flatMap((frame) => frame.rows.map((row) => ({ row, n: padsOf(frame.after[row]) }))).sort((a, b) => b.n - a.n)[0];
+  const holes = most(ribbons('bsp_repaired'), (r) => r.seams.reduce((sum, seam) => sum + seam.dead.length, 0));
+  const item = (key, lane, { row, n }) => ({
+    text: say(`defect.item${key}`, { row: row + 1, n }), answer: fold.lanes[lane].rows[row].compare?.verdict === 'equal' ? 'harmless' : 'harmful', wrong: firstWrong(fold, lane, row)?.generated + 1,
+  });
+  const torn = ribbonOf(fold, 'bsp', wrong.row, wrong.step);
+  return {
+    rows: equal.rows, equal: equal.equal, before: before.equal, row: wrong.row + 1, id: wrong.row, step: wrong.step, n: behindHole(torn),
+    items: [item('Pads', 'eqspec', pads), item('Gaps', 'bsp', { row: wrong.row, n: Math.max(...torn.gaps.filter(({ before: at }) => at < wrong.index).map(({ size }) => size)) }), item('Holes', 'bsp_repaired', holes)],
+  };
+}
+
+/** Visible entries behind a row's first dead slot between tokens. */
+function behindHole(ribbon) {
+  const first = [...ribbon.gaps, ...ribbon.seams].filter((gap) => gap.dead.length).sort((a, b) => a.before - b.before)[0];
+  return first ? ribbon.tokens.filter(({ index, fed }) => fed && index >= first.before).length : 0;
+}
+
+function steps(f) {
+  const at = { left: 'eqspec', right: 'bsp', row: f.id, step: f.step };
+  return [
+    {
+      kind: 'predict', hide: true, ask: say('defect.predict', f), answer: 'positions', view: at, miss: () => say('defect.notThat'),
+      options: ['pads', 'holes', 'masks', 'positions'].map((value) => ({ value, text: say(`defect.${value}`) })),
+    },
+    {
+      kind: 'act', ask: say('defect.act', f), view: at, reveal: { right: 'bsp_repaired' }, truth: say('defect.shown', f),
+      watch: (state, changed, api) => { if (changed.has('right') && state.right === 'bsp_repaired') api.solve(); },
+      mount(box, api) {
+        box.append(
+          el('button', { type: 'button', onclick: () => api.miss(say('defect.stuck', f)) }, say('defect.doHoles')),
+          el('button', { type: 'button', onclick: () => api.solve() }, say('defect.doPositions')),
+        );
+      },
+    },
+    {
+      kind: 'check', ask: say('defect.check'), view: at, answer: f.items.map(({ answer }) => answer).join(' '),
+      key: () => f.items.map(({ text, answer }) => `${text}: ${say(`defect.${answer}`)}`).join('; '),
+      mount: (box, api) => mountRank(box, api, f.items, ({ text, answer, wrong }) => say(answer === 'harmless' ? 'defect.missHarmless' : 'defect.missHarmful', { item: text, n: wrong })),
+    },
+  ];
+}

@@ -1,0 +1,95 @@
+// One step of a chapter: predict (a bet, judged later), act (something to do on the stage), check (a question), why.
+// A wrong answer names the misconception; after one wrong try a step can be skipped.
+
+import { el } from './svg.js';
+import { say } from './lesson_strings.js';
+
+/** Draws `step` into `box`. `record` = {solved, tries, value, said} outlives the drawing. `bet` = the chapter's
+ *  predict step and its record. `hooks` = {store, board, show(patch), changed()}. Returns the function that ends it. */
+export function drawStep(box, step, record, bet, hooks) {
+  const ask = el('p', { class: 'r-ask', tabindex: -1 }, step.ask);
+  const tools = el('div', { class: 'r-options' });
+  const feed = el('p', { class: 'r-feed', role: 'status' });
+  const skip = el('button', { type: 'button', class: 'r-text r-skip', onclick: skipIt }, say('skip'));
+  box.replaceChildren(ask, tools, feed);
+  if (step.note) ask.append(' ', el('small', { class: 'r-label' }, step.note));
+  const api = { solve, miss };
+  for (const { value, text } of step.options ?? []) {
+    tools.append(el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': String(value), onclick: () => choose(value) }, text));
+  }
+  const widget = step.mount?.(tools, api);
+  tools.append(skip);
+  const stops = [];
+  if (step.watch) stops.push(hooks.store.subscribe((state, changed) => { if (!record.solved) step.watch(state, changed, api); }));
+  if (step.click) {
+    const listen = (event) => { if (!record.solved) step.click(event, api); };
+    hooks.board.addEventListener('click', listen);
+    stops.push(() => hooks.board.removeEventListener('click', listen));
+  }
+  if (step.kind === 'act' && step.truthAt === 'entry' && !record.said) record.said = judged();
+  if (record.solved) widget?.show();
+  show();
+
+  /** What became of the bet. */
+  function judged() {
+    if (bet.record.value === undefined) return step.truth ?? '';
+    const right = bet.record.value === bet.step.answer;
+    return [say('bet', { bet: textOf(bet.step, bet.record.value) }), right ? say('right') : say('wrong'), step.truth, right ? '' : bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
+  }
+
+  function choose(value) {
+    if (step.kind === 'predict') {
+      Object.assign(record, { value, solved: true, said: say('bet', { bet: textOf(step, value) }) });
+      return done();
+    }
+    if (record.solved) return null;
+    record.value = value;
+    return value === step.answer ? solve() : miss(step.miss(value));
+  }
+
+  function solve(said = step.done, patch = step.reveal) {
+    if (record.solved) return;
+    const verdict = step.kind === 'check' ? say('right') : step.truthAt === 'entry' ? '' : judged();
+    Object.assign(record, { solved: true, wrong: false, value: step.kind === 'check' ? step.answer : record.value, said: [said, verdict].filter(Boolean).join(' ') });
+    if (patch) hooks.show(patch);
+    done();
+  }
+
+  function miss(why) {
+    if (record.solved) return;
+    Object.assign(record, { tries: (record.tries ?? 0) + 1, wrong: true, said: `${say('wrong')} ${why}` });
+    show();
+  }
+
+  function skipIt() {
+    const said = step.kind === 'check' ? say('skipped', { answer: answerOf(step) }) : [step.done, step.truthAt === 'entry' ? '' : judged()].filter(Boolean).join(' ');
+    Object.assign(record, { solved: true, wrong: false, value: step.answer, said });
+    widget?.show();
+    if (step.reveal) hooks.show(step.reveal);
+    done();
+  }
+
+  function done() {
+    show();
+    hooks.changed();
+  }
+
+  function show() {
+    feed.textContent = record.said ?? '';
+    feed.classList.toggle('wrong', Boolean(record.wrong));
+    feed.classList.toggle('right', step.kind === 'check' && Boolean(record.solved));
+    skip.hidden = step.kind === 'predict' || !record.tries || Boolean(record.solved);
+    for (const button of tools.querySelectorAll(':scope > [data-value]')) {
+      const mine = button.dataset.value === String(record.value);
+      button.setAttribute('aria-pressed', String(mine));
+      button.classList.toggle('wrong', mine && Boolean(record.wrong));
+    }
+  }
+
+  return { end: () => stops.forEach((stop) => stop()), focus: () => ask.focus({ preventScroll: true }) };
+}
+
+const textOf = (step, value) => step.options.find((option) => option.value === value)?.text ?? '';
+
+/** The right answer in words. */
+export const answerOf = (step) => step.key?.() ?? textOf(step, step.answer);

@@ -1,0 +1,105 @@
+// Every word of the chapters. Another language is another table of the same shape: setLessonStrings(table).
+// A chapter's `lead` and `why` together have at most 60 words; a test counts them.
+
+const EN = {
+  open: 'Why? {n} short chapters', numbers: ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'],
+  panel: 'Chapters', place: '{n} of {all}', chapter: 'Chapter {n}: {title}', chapterDone: 'Chapter {n}: {title} (done)',
+  stages: { predict: 'predict', act: 'do', check: 'check', why: 'why' },
+  next: 'Next', back: 'Back', leave: 'Leave', skip: 'Skip', finish: 'Back to the run', nextChapter: 'Next: {title}', keys: 'N next, B back, Esc leaves',
+  right: 'Yes.', wrong: 'Not so.', skipped: 'The answer: {answer}.', bet: 'Your bet: {bet}.', pure: 'arithmetic, no model', recorded: 'from this recorded run',
+  loading: 'Loading the recorded run…', noTrace: 'This chapter’s recorded run could not be loaded ({why}).', cannot: 'This recorded run does not show what this chapter needs.',
+  try: 'Try', and: ', ',
+  key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print', keyClose: 'Close',
+
+  row: {
+    title: 'One row',
+    lead: 'A cheap drafter guesses {k} tokens; the model verifies them all in one pass.',
+    predict: 'Round {round}, row {row}: the draft goes on with {words}. How many of the {k} survive?',
+    more: 'Drafts are kept only up to the first one that the model would not have chosen.',
+    fewer: 'Every draft up to the first difference is kept, not just one.',
+    act: 'See for yourself: step to round {round}, with the button or the → key.', elsewhere: 'That is round {step}. The bet was about round {round}.',
+    shown: '{j} of {k} survived.',
+    check: 'In round {round}, all {k} drafts of row {row} survive, in one pass. How many tokens come out?',
+    tooFew: 'One pass checks all drafts at once; it is not one pass per token.', noBonus: 'The pass also says what follows the last draft: a token on top.', tooMany: 'One pass yields one choice behind each token it was fed, and only one of them is new text.',
+    why: 'A draft is kept where it equals the model’s own choice; at the first difference that choice takes its place. So j survivors give j + 1 tokens, also when all survive, and nothing is approximated.',
+  },
+  cleanup: {
+    title: 'Clean up',
+    lead: 'Verifying writes keys and values (KV) for every token it is fed, good or bad.',
+    predict: 'Round {round}, row {row}: the pass is fed the row’s last token and {k} drafts; {j} survive. How many KV entries more does the row have right after it?',
+    vanish: 'Rejected drafts do not vanish: their KV was written with the others.', refed: 'The last token counts too: it had no KV yet, so it was fed again.', every: 'One entry for every token that was fed, no more.',
+    shown: '{n} entries were written.',
+    act: 'Row {row}’s newest entries. Drag the edge: behind it everything is thrown away.', edge: 'Keep up to here', over: 'fed', under: 'model chose', cut: 'Cut here',
+    keepsBad: 'The entry of {word} would stay, though the model chose {choice} there: later tokens would read it.', losesGood: 'The entry of {word} was verified. Its KV is right: keep it.', losesOld: 'The entry of {word} is committed text. Keep it.',
+    done: 'Cut: {n} rejected entries are gone.',
+    check: 'Which token of row {row} has no KV entry now?', none: 'none', fed: '{word} was fed in this pass, so its KV was written.', notFed: 'The newest token was chosen by this pass, not fed to it.', gone: '{word} was rejected: it is no token of this row.',
+    why: 'Nothing removes rejected entries by itself; EQSPEC cuts them off. The newest token has no entry yet: it was chosen from this pass’s last logits, and the next pass feeds it first.',
+  },
+  rectangle: {
+    title: 'The rectangle',
+    lead: 'A batch is a rectangle: shorter rows get pads in front, masked so that nothing attends to them.',
+    predict: 'Row {row} has {pads} pads in front. What becomes of its text, against the row run alone?',
+    same: 'The same', words: 'A few other words', broken: 'Rubbish', corrupts: 'Padding alone changes nothing: a masked pad has no weight at all.', notSame: 'In this run the padded row differs.',
+    act: 'Now let the model see the pads.', show: 'Unmask the pads', keep: 'Add more masked pads', keepNo: 'However many there are: masked, they weigh nothing. The mask is what matters.',
+    shown: 'Seen, they count as words: row {row} writes {actual}; alone, it writes {expected}.', survived: 'Even seen, they changed no word of row {row}.',
+    check: 'Masked again, but counted: every position of row {row} is {pads} higher. Which models notice?',
+    nobody: 'None', learned: 'Only learned positions (GPT-2)', rotary: 'Only rotary positions (this one)', all: 'All',
+    rotaryNo: 'Rotary attention only uses differences of positions, and these stay: {n} of {n} tokens are equal.', learnedYes: 'A learned table has one vector per position: {pads} further on is another vector.', rotaryYes: 'In this run the shifted row differs.',
+    label: 'rotary: from this recorded run; GPT-2: arithmetic, no model',
+    why: 'Masked pads weigh nothing. Seen, they are read as words. Counted, they move a whole row alike: rotary positions cannot tell, a learned table can.',
+  },
+  crop: {
+    title: 'Nobody agrees where to crop',
+    lead: 'Without moving anything, one rectangle has one right edge, and so one cut for all its rows.',
+    predict: 'In round {round} the rows keep {list} of {k} drafts. Is there a cut that suits all?',
+    min: 'Yes, at the smallest', max: 'Yes, at the largest', no: 'No', loses: 'At the smallest, the rows that kept more lose verified tokens.', keeps: 'At the largest, the rows that kept fewer keep rejected drafts.', agrees: 'Here all rows keep equally many: that cut suits all.',
+    act: 'Cut so that no rejected draft stays, and no more is lost than must be.', edge: 'One cut for all rows', cut: 'Cut here', rowKeeps: 'Row {row} would keep {word}, which it rejected.', losesMore: 'That throws away more than needed: further right still holds nothing rejected.',
+    done: 'The slowest row decides: {list}.', lost: 'row {row} loses {n}',
+    check: 'That cut is called rollback. How many verified drafts does it discard in this round?',
+    notFree: '“Just take the minimum” is not free: every row loses what it kept beyond it.', notOne: 'Not just the best row: all rows’ losses count.', notRejected: 'Rejected drafts are lost anyway. Count the verified ones.', miscount: 'Add up each row’s kept drafts beyond the smallest count.',
+    why: 'Rollback is correct, but the slowest row decides for all, every round. Let each row keep its own count, and the right edge is ragged. Something must give: verified work, positions, or a copy.',
+  },
+  shortcut: {
+    title: 'The tempting shortcut',
+    lead: 'BSP moves and cuts nothing: it masks rejected drafts and goes on behind them.',
+    predict: 'Row {row} keeps {j} of {k} drafts in round {round}; the others are masked. How many positions behind the last kept token is the next one fed?',
+    gone: 'Masked is unseen, not gone: BSP counts slots, and the dead ones keep theirs.', other: 'Count the dead slots in between, then one more.',
+    shown: 'Row {row}: {step} positions on, where 1 was due.',
+    act: 'Find BSP’s first gap that a rejected draft left: go to its round, click the gap or the word behind it.',
+    whole: 'EQSPEC’s ribbon has no gap. Look at BSP’s.', pads: 'That gap is pads: BSP counts them too. Find one with a crossed draft in it.', later: 'Such a gap, but not the first: look in an earlier round.', noGap: 'No gap is in front of that token.',
+    done: 'There: +{size} in row {row}, round {round}.',
+    check: 'The last kept token stands at {x} on the ruler; {n} dead slots follow. Where is the next token fed, and where should it be?', pair: '{a}, should be {b}',
+    maskedGone: 'It should, but BSP’s positions count the dead slots.', noFault: 'The next token belongs right behind the last kept one.', unsure: 'Positions should count tokens: one on. BSP counts slots: the dead ones too.',
+    why: 'Attention skips the rejected drafts, but the positions count them: the next token hears everything before it from too far away. Nothing crashes; the text just drifts.',
+  },
+  defect: {
+    title: 'Which defect?',
+    lead: 'BSP’s rows have pads, holes, masks and torn positions. Change one thing at a time.',
+    predict: 'Which single repair heals the text?', pads: 'No pads', holes: 'No holes', masks: 'No masks', positions: 'Whole positions', notThat: 'Pads, holes and masks all stayed as they are, and yet the text is whole again.',
+    shown: 'Only the positions were repaired: {equal} of {rows} rows equal the row run alone; before, {before} did.',
+    act: 'Repair one thing.', doHoles: 'Remove the holes', doPositions: 'Repair the position ids',
+    stuck: 'Impossible in place: {n} entries of row {row} lie behind its first hole and would have to be moved.',
+    check: 'Three altered rows. Harmless, or harmful to the text?', harmless: 'harmless', harmful: 'harmful', sure: 'Check',
+    itemPads: 'EQSPEC, row {row}: {n} masked pads in front', itemHoles: 'BSP repaired, row {row}: {n} dead slots inside', itemGaps: 'BSP, row {row}: the same kind of holes, positions jump by {n}',
+    missHarmless: '{item}: its text equals the row run alone, so that is harmless.', missHarmful: '{item}: it differs from token {n} on. That is harmful.',
+    why: 'Same holes, masks and pads: whole positions heal all of it. Holes cannot go without moving KV. The same bug in the wild: unsloth #3699, nnsight PR #673.',
+  },
+};
+
+let table = EN;
+
+export function setLessonStrings(other) {
+  table = { ...EN, ...other };
+}
+
+/** The words at `key` ("row.title"), with their {values} filled in. */
+export function say(key, values = {}) {
+  const found = key.split('.').reduce((node, part) => node?.[part], table);
+  return String(found ?? '').replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** Small numbers in words: "six". */
+export const inWords = (n) => table.numbers[n] ?? String(n);
+
+/** All words of a chapter's own prose, as they stand on the page. */
+export const proseOf = (key, values) => [say(`${key}.lead`, values), say(`${key}.why`, values)];

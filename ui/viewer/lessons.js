@@ -1,0 +1,171 @@
+// The chapters: predict -> act -> check -> explain, on recorded runs. A chapter drives the stage through the store and
+// stands in a panel above the rows; leaving it gives the view back as it was.
+
+import { CHAPTERS } from './lesson_list.js';
+import { createTraces } from './lesson_trace.js';
+import { buildPanel, drawHead } from './lesson_view.js';
+import { drawStep } from './lesson_step.js';
+import { readProgress, writeProgress } from './lesson_progress.js';
+import { inWords, say } from './lesson_strings.js';
+import { mountKey } from './lesson_key.js';
+import { readLink } from './link.js';
+import { el } from './svg.js';
+
+const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'message'];
+
+export async function mountLessons(at, store, player, page) {
+  const load = createTraces(store);
+  const chapters = await offered(page, load);
+  if (!chapters.length) return;
+  const progress = readProgress();
+  const panel = buildPanel(chapters, { open: (n) => open(n), next, back, leave });
+  const link = el('button', { type: 'button', class: 'r-text r-why', onclick: resume }, say('open', { n: inWords(chapters.length) }));
+  at.line.after(panel.panel);
+  at.foot.prepend(link);
+  mountKey(panel.panel, chapters, load);
+  let now = null; //  the open chapter: {n, steps, values, fold, records, step}
+  let held = null; // the view before the first chapter
+  let drawn = null; // the step on the panel
+  let turn = 0; //    a slow trace must not open over a later choice
+
+  async function open(n) {
+    const mine = ++turn;
+    const chapter = chapters[n];
+    try {
+      const fold = await load(chapter.trace);
+      if (mine !== turn) return;
+      const values = chapter.facts(fold);
+      if (!values) return tell(say('cannot'));
+      held ??= Object.fromEntries(VIEW.map((key) => [key, store.get()[key]]));
+      now = { n, values, fold, steps: [...chapter.steps(values), { kind: 'why' }], records: [], step: 0 };
+    } catch (error) {
+      if (mine === turn) tell(say('noTrace', { why: error.message }));
+      return;
+    }
+    progress.at = chapter.key;
+    writeProgress(progress);
+    panel.panel.hidden = false;
+    at.stage.classList.add('lesson');
+    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, message: '' });
+    draw();
+    panel.panel.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Sets the stage. Whatever plays or streams stops. */
+  function show(patch) {
+    player.stop();
+    store.set({ cell: null, hover: null, inspect: false, live: false, touched: true, chapter: now.n + 1, ...patch });
+  }
+
+  function draw() {
+    const step = now.steps[now.step];
+    drawn?.end();
+    drawHead(panel, chapters, now.n, step.kind, now.values, progress.done);
+    if (step.kind === 'why') return explain();
+    const record = (now.records[now.step] ??= {});
+    show(record.solved ? { ...step.view, ...step.reveal } : step.view);
+    drawn = drawStep(panel.step, step, record, { step: now.steps[0], record: now.records[0] ?? {} }, { store, board: at.board, show, changed });
+    drawn.focus();
+    return changed(false);
+  }
+
+  function explain() {
+    const { key } = chapters[now.n];
+    if (!progress.done.includes(key)) progress.done.push(key);
+    progress.at = chapters[now.n + 1]?.key ?? null;
+    writeProgress(progress);
+    drawHead(panel, chapters, now.n, 'why', now.values, progress.done);
+    const why = el('p', { class: 'r-ask why', tabindex: -1 }, say(`${key}.why`, now.values));
+    panel.step.replaceChildren(why);
+    drawn = { end() {}, focus: () => why.focus({ preventScroll: true }) };
+    drawn.focus();
+    changed(false);
+  }
+
+  /** After an answer, or a new step: what the way on is called and whether it is open. */
+  function changed(answered = true) {
+    const step = now.steps[now.step];
+    const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
+    at.stage.classList.toggle('guessing', Boolean(step.hide) && !solved);
+    panel.next.disabled = !solved;
+    panel.back.disabled = !now.n && !now.step;
+    const following = chapters[now.n + 1];
+    panel.next.textContent = step.kind !== 'why' ? say('next') : following ? say('nextChapter', { title: say(`${following.key}.title`) }) : say('finish');
+    const active = document.activeElement; // nothing, where a button has just gone
+    if (answered && solved && step.kind !== 'predict' && (active === document.body || panel.panel.contains(active))) panel.next.focus({ preventScroll: true });
+  }
+
+  function next() {
+    if (!now || panel.next.disabled) return;
+    if (now.step < now.steps.length - 1) {
+      now.step += 1;
+      draw();
+    } else if (now.n < chapters.length - 1) open(now.n + 1);
+    else leave();
+  }
+
+  function back() {
+    if (!now || panel.back.disabled) return;
+    if (now.step > 0) {
+      now.step -= 1;
+      draw();
+    } else open(now.n - 1);
+  }
+
+  function resume() {
+    const n = chapters.findIndex(({ key }) => key === progress.at);
+    const undone = chapters.findIndex(({ key }) => !progress.done.includes(key));
+    open(Math.max(0, n >= 0 ? n : undone));
+  }
+
+  /** Ends the chapters. The view comes back, unless something else has been opened meanwhile. */
+  function leave(restore = true) {
+    if (!now) return;
+    const [view, mine] = [held, panel.panel.contains(document.activeElement) || document.activeElement === document.body];
+    drawn?.end();
+    turn += 1;
+    now = held = drawn = null;
+    panel.panel.hidden = true;
+    at.stage.classList.remove('lesson', 'guessing');
+    if (restore === false) return store.set({ chapter: null });
+    player.stop();
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null });
+    return mine && link.focus({ preventScroll: true });
+  }
+
+  function tell(message) {
+    store.set({ message });
+  }
+
+  store.subscribe((state) => { if (now && state.fold !== now.fold) leave(false); }); // a live run, another trace
+  at.stage.addEventListener('keydown', (event) => {
+    if (!now || event.defaultPrevented || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    const { target } = event;
+    if (target.closest('dialog, textarea, select') || target.matches('input:not([type=range])')) return;
+    const { inspect, cell, debug } = store.get();
+    const does = { n: next, b: back, Escape: (inspect && cell) || debug ? null : leave }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!does) return;
+    event.preventDefault();
+    does();
+  }, true);
+  const named = () => {
+    const asked = readLink().chapter;
+    if (asked && chapters[asked - 1] && asked !== now?.n + 1) open(asked - 1);
+    else if (!asked) leave();
+  };
+  window.addEventListener('popstate', () => setTimeout(named));
+  if (store.get().fold) named();
+  else {
+    const stop = store.subscribe((state) => {
+      if (!state.fold) return;
+      stop();
+      named();
+    });
+  }}
+
+/** The chapters whose recorded run is here; of the page's own run also: that it shows what they need. */
+async function offered(page, load) {
+  const names = (page.traces ?? []).map((trace) => trace.name ?? trace);
+  const hero = await load('hero').catch(() => null);
+  return CHAPTERS.filter(({ trace, facts }) => (trace === 'hero' ? hero && facts(hero) : names.includes(trace)));
+}

@@ -1,0 +1,36 @@
+// Two ways to show the stage elsewhere. ?present=1: for a projector, large, driven by keys alone.
+// ?embed=1: inside another page's frame, which is told the height: {type: 'ragged:height', height}.
+
+import { queryOf } from './link.js';
+import { el } from './svg.js';
+import { t } from './strings.js';
+
+/** Applies the mode that the address asks for. Returns {present()}, which turns the presenter's mode on and off. */
+export function mountModes(at, store) {
+  const query = new URLSearchParams(location.search);
+  if (query.get('embed') === '1') embed(at, store);
+  const present = (on) => {
+    at.stage.classList.toggle('present', on);
+    if (on) at.board.parentElement.focus({ preventScroll: true });
+  };
+  if (query.get('present') === '1') present(true);
+  store.subscribe((state) => at.stage.classList.toggle('tensors', state.tensorsOpen)); // there they open by 1 2 3 4
+  document.addEventListener('click', () => { // a click beside everything must not take the keys away
+    if (at.stage.classList.contains('present') && !at.stage.contains(document.activeElement)) present(true);
+  });
+  return { present: () => present(!at.stage.classList.contains('present')) };
+}
+
+/** Only the comparison itself, a line of what it is and the way to the whole page. */
+function embed(at, store) {
+  at.stage.classList.add('embed');
+  const whole = el('a', { class: 'r-whole', target: '_blank', rel: 'noopener' }, t('whole'));
+  at.below.after(whole);
+  store.subscribe((state) => {
+    const query = new URLSearchParams(queryOf(state));
+    query.delete('embed');
+    whole.href = `${location.pathname}?${query}`;
+  });
+  if (parent === window) return;
+  new ResizeObserver(() => parent.postMessage({ type: 'ragged:height', height: Math.ceil(at.stage.getBoundingClientRect().height) }, '*')).observe(at.stage);
+}
