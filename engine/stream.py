@@ -165,6 +165,7 @@ class _Stream:
             for name, config in lanes.items()
         }
         self.seq, self.known = 0, set()
+        self.steps: dict[str, int] = {}  # the last step of each lane
         self.noise = equivalence.FLOOR[pair.target.dtype]
 
     def __iter__(self) -> Iterator[trace.Event]:
@@ -178,9 +179,19 @@ class _Stream:
             for name in list(live):
                 yield from self._step(name, live)
         for name in live:
-            self.sources[name].close()
-            yield self._number(trace.End(lane=name, status=status))
+            yield from self._cut_short(name, status)
         yield self._number(trace.End(status=status))
+
+    def _cut_short(self, name: str, status: str) -> Iterator[trace.Event]:
+        """End a lane in mid-run: its open rows are done, and what they have is compared."""
+        self.sources[name].close()
+        step, rows = self.steps.get(name, 0), self.fold.lanes[name].rows.values()
+        for row in [r for r in rows if not r.done]:
+            tokens = len(row.ids) - row.prompt
+            yield self._number(trace.RowDone(lane=name, step=step, row=row.row, reason="stopped", tokens=tokens))
+        if self.certify and self.lanes[name].sampling != "rejection":
+            yield from self._compare(name, step)
+        yield self._number(trace.End(lane=name, step=step, status=status))
 
     def _step(self, name: str, live: list[str]) -> Iterator[trace.Event]:
         for event in self.sources[name]:
@@ -192,6 +203,7 @@ class _Stream:
                 return
             yield from self._pieces(ids_in(event))
             yield self._number(event)
+            self.steps[name] = event.step
             if isinstance(event, trace.Spans):
                 self.fold.lanes[name].frames.clear()
                 return

@@ -92,10 +92,14 @@ def test_a_stop_in_mid_run_ends_every_lane_and_the_session(after: int) -> None:
     lanes = {"one": tiny.config(), "two": tiny.config("bsp")}
     pair = replace(tiny.pair("llama", 0.1), stop_ids=frozenset())
     events = list(session(lanes, PROMPTS, pair=pair, stop=lambda: next(asked)))
-    assert [(e.lane, e.status) for e in events[-3:]] == [("one", "stopped"), ("two", "stopped"), ("", "stopped")]
-    assert all(isinstance(e, End) for e in events[-3:])
+    ends = [e for e in events if isinstance(e, End)]
+    assert [(e.lane, e.status) for e in ends] == [("one", "stopped"), ("two", "stopped"), ("", "stopped")]
+    assert events[-1] is ends[-1]
     assert sum(isinstance(e, Spans) for e in events) == 2 * after, "a step was left half done"
-    assert not any(isinstance(e, Compare | RowDone) for e in events), "a stopped row is not judged"
+    done = [(e.lane, e.row, e.reason) for e in events if isinstance(e, RowDone)]
+    assert done == [(lane, row, "stopped") for lane in lanes for row in range(len(PROMPTS))]
+    verdicts = [e.verdict for e in events if isinstance(e, Compare) and e.lane == "one"]
+    assert verdicts == ["equal"] * (len(PROMPTS) if after else 0), "what a stopped row has is compared, nothing more"
     state = fold(events)
     assert state.status == "stopped"
     assert all(len(lane.rows[0].ids) >= len(PROMPTS[0]) + after for lane in state.lanes.values())
