@@ -70,8 +70,13 @@ def verify(
     reference = Reference(*(found[REFERENCE] for found in run({REFERENCE: alone}, pair, prompts)))
     for batch in batches:
         lanes = {m: replace(base, method=m, batch=batch, faults=None) for m in METHODS if m in methods}
-        progress(f"{base.dtype}, batch {batch}: {', '.join(lanes)}")
-        states, witnesses = run(lanes, pair, prompts)
+        states: dict[str, LaneState] = {}
+        witnesses: dict[str, Witness] = {}
+        for name, config in lanes.items():
+            progress(f"{base.dtype}, batch {batch}: {name}")
+            found = run({name: config}, pair, prompts)
+            states |= found[0]
+            witnesses |= found[1]
         noise = measured(pair, base, states, witnesses)
         for name, lane in states.items():
             yield judge(pair, lane, witnesses[name], reference, lanes[name], noise)

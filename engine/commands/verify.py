@@ -87,13 +87,13 @@ def print_table(results: list) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="against plain decoding of each row alone")
+    table = Table(title="against plain decoding of each row alone", caption="* as published: broken, not judged")
     for name in ("method", "batch", "dtype"):
         table.add_column(name)
-    for name in ("rows", "exact", "prefix", "rounding", "bug", "noise"):
+    for name in ("rows", "exact", "prefix", "round", "bug", "noise"):
         table.add_column(name, justify="right")
     for r in results:
         cells = (r.rows, f"{r.exact:.1%}", f"{r.prefix:.1%}", r.count("rounding"), r.count("bug"), f"{r.noise:.1e}")
-        name = f"{r.method} (as published)" if r.broken else r.method
+        name = f"{r.method}*" if r.broken else r.method
         table.add_row(name, str(r.batch), r.dtype, *map(str, cells))
     Console().print(table)

@@ -141,6 +141,14 @@ def test_shadow_and_keys_agree_after_any_sequence_of_moves(seed: int) -> None:
     assert "realign" in done or len(content) == 1, f"the sequence only did {done}"
 
 
+def test_what_is_hidden_stays_hidden_when_it_moves() -> None:
+    cache = left_padded((3, 5), capacity=8)
+    cache.hide(3, torch.tensor([[True, False], [False, True]]))
+    assert cache.visible[:, :5].int().tolist() == [[0, 0, 1, 0, 1], [1, 1, 1, 1, 0]]
+    cache.realign(torch.tensor([0, 1]), torch.tensor([2, 0]), torch.tensor([3, 1]), 6)
+    assert cache.visible[:, :6].int().tolist() == [[0, 0, 0, 1, 0, 1], [0, 1, 1, 1, 1, 0]]
+
+
 def test_growing_keeps_every_entry_and_counts_the_copy() -> None:
     cache = left_padded((3, 5), capacity=6)
     before = cache.shadow[:, :5].clone()
