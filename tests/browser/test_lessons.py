@@ -355,6 +355,18 @@ def test_progress_is_kept_and_a_browser_that_keeps_nothing_is_fine(open_page: Ca
     assert page.locator(f"{PANEL} .r-chapters .done").count() == 0
 
 
+def test_a_run_that_takes_the_stage_ends_the_chapter_and_is_not_undone(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 1)
+    page.evaluate("""async () => {
+      const { fold, parseTrace } = await import('/viewer/fold.js');
+      window.run = fold(parseTrace(document.getElementById('ragged-hero').textContent));
+      window.__ragged.store.set({ fold: window.run, source: { kind: 'live', name: 'x' } });
+    }""")
+    page.wait_for_selector(PANEL, state="hidden")
+    stage_is(page, {"chapter": None})
+    assert page.evaluate("window.__ragged.store.get().fold === window.run")
+
+
 @pytest.fixture
 def without_faults(traces: Path) -> Iterator[None]:
     file = traces / "faults.jsonl"
@@ -427,3 +439,4 @@ def test_the_answer_key_lists_every_question_with_its_computed_answer(open_page:
     page.emulate_media(media="print")
     assert page.locator(f"{PANEL} .r-answers").is_visible()
     assert not page.locator(".r-board").is_visible()
+    assert not page.locator(".r-foot").is_visible()

@@ -8,7 +8,9 @@ import { mountRank } from './lesson_rank.js';
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'defect', trace: 'hero', facts, steps };
+const wild = { 'unsloth #3699': 'https://github.com/unslothai/unsloth/issues/3699', 'nnsight PR #673': 'https://github.com/ndif-team/nnsight/pull/673' };
+
+export default { key: 'defect', trace: 'hero', facts, steps, wild };
 
 /** Both BSP lanes: what each has inside, and what became of its text. */
 function facts(fold) {

@@ -5,7 +5,9 @@ import { firstWrong } from './gaps.js';
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'rectangle', trace: 'faults', facts, steps };
+const wild = { 'nnsight #672 (GPT-2)': 'https://github.com/ndif-team/nnsight/issues/672' };
+
+export default { key: 'rectangle', trace: 'faults', facts, steps, wild };
 
 /** The row with the most pads that seeing them breaks; else the one with the most pads. */
 function facts(fold) {
@@ -43,7 +45,7 @@ function steps(f) {
       options: ['same', 'words', 'broken'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
     },
     {
-      kind: 'act', ask: say('rectangle.act', f), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step },
+      kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step },
       done: say(f.wrong ? 'rectangle.shown' : 'rectangle.survived', f),
       mount(box, api) {
         box.append(

@@ -6,10 +6,10 @@ const EN = {
   panel: 'Chapters', place: '{n} of {all}', chapter: 'Chapter {n}: {title}', chapterDone: 'Chapter {n}: {title} (done)',
   stages: { predict: 'predict', act: 'do', check: 'check', why: 'why' },
   next: 'Next', back: 'Back', leave: 'Leave', skip: 'Skip', finish: 'Back to the run', nextChapter: 'Next: {title}', keys: 'N next, B back, Esc leaves',
-  right: 'Yes.', wrong: 'Not so.', skipped: 'The answer: {answer}.', bet: 'Your bet: {bet}.', pure: 'arithmetic, no model', recorded: 'from this recorded run',
-  loading: 'Loading the recorded run…', noTrace: 'This chapter’s recorded run could not be loaded ({why}).', cannot: 'This recorded run does not show what this chapter needs.',
-  try: 'Try', and: ', ',
-  key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print', keyClose: 'Close',
+  right: 'Yes.', wrong: 'Not so.', skipped: 'The answer: {answer}.', bet: 'Your bet: {bet}.',
+  noTrace: 'This chapter’s recorded run could not be loaded ({why}).', cannot: 'This recorded run does not show what this chapter needs.',
+  and: ', ', wild: 'In the wild:',
+  key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print',
 
   row: {
     title: 'One row',
@@ -21,7 +21,7 @@ const EN = {
     shown: '{j} of {k} survived.',
     check: 'In round {round}, all {k} drafts of row {row} survive, in one pass. How many tokens come out?',
     tooFew: 'One pass checks all drafts at once; it is not one pass per token.', noBonus: 'The pass also says what follows the last draft: a token on top.', tooMany: 'One pass yields one choice behind each token it was fed, and only one of them is new text.',
-    why: 'A draft is kept where it equals the model’s own choice; at the first difference that choice takes its place. So j survivors give j + 1 tokens, also when all survive, and nothing is approximated.',
+    why: 'A draft is kept where it equals the model’s own choice; at the first difference that choice takes its place. So j survivors give j + 1 tokens, also when all survive, and nothing is approximated.',
   },
   cleanup: {
     title: 'Clean up',
@@ -40,7 +40,7 @@ const EN = {
     lead: 'A batch is a rectangle: shorter rows get pads in front, masked so that nothing attends to them.',
     predict: 'Row {row} has {pads} pads in front. What becomes of its text, against the row run alone?',
     same: 'The same', words: 'A few other words', broken: 'Rubbish', corrupts: 'Padding alone changes nothing: a masked pad has no weight at all.', notSame: 'In this run the padded row differs.',
-    act: 'Now let the model see the pads.', show: 'Unmask the pads', keep: 'Add more masked pads', keepNo: 'However many there are: masked, they weigh nothing. The mask is what matters.',
+    act: 'Now let the model see the pads.', how: 'the unmasked run feeds whole rows again each round (DSD) and has no other fault', show: 'Unmask the pads', keep: 'Add more masked pads', keepNo: 'However many there are: masked, they weigh nothing. The mask is what matters.',
     shown: 'Seen, they count as words: row {row} writes {actual}; alone, it writes {expected}.', survived: 'Even seen, they changed no word of row {row}.',
     check: 'Masked again, but counted: every position of row {row} is {pads} higher. Which models notice?',
     nobody: 'None', learned: 'Only learned positions (GPT-2)', rotary: 'Only rotary positions (this one)', all: 'All',
@@ -68,7 +68,7 @@ const EN = {
     act: 'Find BSP’s first gap that a rejected draft left: go to its round, click the gap or the word behind it.',
     whole: 'EQSPEC’s ribbon has no gap. Look at BSP’s.', pads: 'That gap is pads: BSP counts them too. Find one with a crossed draft in it.', later: 'Such a gap, but not the first: look in an earlier round.', noGap: 'No gap is in front of that token.',
     done: 'There: +{size} in row {row}, round {round}.',
-    check: 'The last kept token stands at {x} on the ruler; {n} dead slots follow. Where is the next token fed, and where should it be?', pair: '{a}, should be {b}',
+    check: 'Row {row}, round {round}: the last kept token stands at {x} on the ruler, {n} dead slots follow. Where is the next token fed, and where should it be?', pair: '{a}, should be {b}',
     maskedGone: 'It should, but BSP’s positions count the dead slots.', noFault: 'The next token belongs right behind the last kept one.', unsure: 'Positions should count tokens: one on. BSP counts slots: the dead ones too.',
     why: 'Attention skips the rejected drafts, but the positions count them: the next token hears everything before it from too far away. Nothing crashes; the text just drifts.',
   },
@@ -82,7 +82,7 @@ const EN = {
     check: 'Three altered rows. Harmless, or harmful to the text?', harmless: 'harmless', harmful: 'harmful', sure: 'Check',
     itemPads: 'EQSPEC, row {row}: {n} masked pads in front', itemHoles: 'BSP repaired, row {row}: {n} dead slots inside', itemGaps: 'BSP, row {row}: the same kind of holes, positions jump by {n}',
     missHarmless: '{item}: its text equals the row run alone, so that is harmless.', missHarmful: '{item}: it differs from token {n} on. That is harmful.',
-    why: 'Same holes, masks and pads: whole positions heal all of it. Holes cannot go without moving KV. The same bug in the wild: unsloth #3699, nnsight PR #673.',
+    why: 'Same holes, masks and pads: whole positions heal all of it. Holes cannot go without moving KV. Position ids that count dead slots or pads have broken real projects, too.',
   },
 };
 

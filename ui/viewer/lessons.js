@@ -70,13 +70,14 @@ export async function mountLessons(at, store, player, page) {
   }
 
   function explain() {
-    const { key } = chapters[now.n];
+    const { key, wild = {} } = chapters[now.n];
     if (!progress.done.includes(key)) progress.done.push(key);
     progress.at = chapters[now.n + 1]?.key ?? null;
     writeProgress(progress);
     drawHead(panel, chapters, now.n, 'why', now.values, progress.done);
     const why = el('p', { class: 'r-ask why', tabindex: -1 }, say(`${key}.why`, now.values));
-    panel.step.replaceChildren(why);
+    const links = Object.entries(wild).flatMap(([text, href]) => [' ', el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, text)]);
+    panel.step.replaceChildren(why, ...(links.length ? [el('p', { class: 'r-note r-wild' }, say('wild'), ...links)] : []));
     drawn = { end() {}, focus: () => why.focus({ preventScroll: true }) };
     drawn.focus();
     changed(false);
