@@ -17,6 +17,7 @@ from engine.train import data
 from engine.train.features import FOLDER, Store
 
 SAVE_S = 120.0
+PAUSE_S = 60.0  # a step that seems to take longer was a stopped process
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class Recipe:
 
     single: int = 1500
     chain: int = 400
+    depth: int = 3  # steps of the training-time test in the second phase: drafts beyond it are guesses
     cool: int = 500
     warm: int = 20
     tokens: int = 2560  # per step
@@ -122,17 +124,17 @@ class Training:
             while progress.step < recipe.steps and not self.stopped:
                 start = time.monotonic()
                 losses.append(self.step(next(feed).to(self.device)))
-                progress.seconds += time.monotonic() - start
+                progress.seconds += min(time.monotonic() - start, PAUSE_S)
                 bar.update(1)
                 bar.set_postfix(loss=f"{sum(losses[-50:]) / len(losses[-50:]):.3f}", refresh=False)
                 if progress.step % recipe.every == 0 or progress.step == recipe.steps:
+                    progress.conversations = len(store) - recipe.held
                     agree = self.agreement(store)
                     progress.curve.append([progress.step, progress.tokens, sum(losses) / len(losses), *agree])
                     losses.clear()
                 if time.monotonic() - saved > SAVE_S:
                     self.save()
                     saved = time.monotonic()
-        progress.conversations = len(store) - recipe.held
         self.save()
 
     def step(self, batch: data.Batch) -> float:
@@ -140,7 +142,7 @@ class Training:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = recipe.rate_at(progress.step)
-        steps = 1 if progress.step < recipe.single else 3
+        steps = 1 if progress.step < recipe.single else recipe.depth
         with torch.autocast(torch.device(self.device).type, dtype=self.half):
             found = self.score(batch, steps, recipe.temperature)
         found.loss.backward()
@@ -159,7 +161,7 @@ class Training:
         for n in range(0, self.recipe.held, 8):
             batch = data.collate([store[i] for i in range(n, min(n + 8, self.recipe.held))]).to(self.device)
             with torch.autocast(torch.device(self.device).type, dtype=self.half):
-                scores.append(self.score(batch, 3, self.recipe.temperature))
+                scores.append(self.score(batch, self.recipe.depth, self.recipe.temperature))
         agree = [sum(step) for step in zip(*(s.agree for s in scores), strict=True)]
         count = [sum(step) for step in zip(*(s.count for s in scores), strict=True)]
         return [round(a / c, 4) for a, c in zip(agree, count, strict=True)]

@@ -39,11 +39,9 @@ Trained by `python -m engine train generate`, `eagle3` and `publish` on text tha
 ## Learning curve
 
 Share of held-out answer positions (self-generated, sampled text) where the head names the target's first choice:
-*first* on the target's states, *second* and *third* on its own output. Loss is soft cross-entropy on the training
-text; it counts three steps, not one, from step {single} on.
+*draft 1* on the target's states, later ones on its own output and the text's tokens. Loss is soft cross-entropy on
+the training text, of draft 1 alone up to step {single}, of all these drafts from then on.
 
-| step | tokens seen | loss | first | second | third |
-|---|---|---|---|---|---|
 {curve}
 """
 
@@ -59,10 +57,16 @@ def restore(checkpoint: Path, target: torch.nn.Module) -> tuple[Eagle3Head, dict
 
 
 def curve(points: list[list[float]]) -> str:
-    rows = (
-        f"| {int(s)} | {int(n):,} | {loss:.2f} | {' | '.join(f'{x:.3f}' for x in a)} |" for s, n, loss, *a in points
-    )
-    return "\n".join(rows)
+    """Markdown: a line per point of the curve; points of a shallower test have fewer columns."""
+    deep = max((len(p) - 3 for p in points), default=1)
+    lines = [
+        f"| step | tokens seen | loss | {' | '.join(f'draft {n + 1}' for n in range(deep))} |",
+        "|---" * (3 + deep) + "|",
+    ]
+    for step, tokens, loss, *agree in points:
+        shares = [f"{x:.3f}" for x in agree] + [""] * (deep - len(agree))
+        lines.append(f"| {int(step)} | {int(tokens):,} | {loss:.2f} | {' | '.join(shares)} |")
+    return "\n".join(lines)
 
 
 def main(argv: list[str] | None = None) -> None:

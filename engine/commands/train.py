@@ -1,0 +1,23 @@
+"""Train the drafters on text that the target writes itself; every stage can be stopped, resumed and committed."""
+
+import argparse
+import importlib
+
+STAGES = {
+    "generate": "engine.train.generate",
+    "eagle3": "engine.train.eagle3_train",
+    "draft": "engine.train.draft_train",
+    "publish": "engine.train.publish",
+    "acceptance": "engine.train.acceptance",
+    "oneshot": "engine.train.oneshot",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stage", choices=STAGES, help="generate text, train a head or a draft model, publish, measure")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help="the stage's own options; --help lists them")
+
+
+def main(args: argparse.Namespace) -> int:
+    importlib.import_module(STAGES[args.stage]).main(args.rest)
+    return 0
