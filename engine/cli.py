@@ -42,4 +42,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def is_refusal(error: Exception) -> bool:
     """Whether the error is one of ours, that says what would work; anything else is a bug and keeps its traceback."""
-    return type(error).__module__.startswith("engine.") or isinstance(error, FileNotFoundError)
+    return type(error).__module__.startswith("engine.") or isinstance(error, OSError | UnicodeDecodeError)

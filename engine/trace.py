@@ -16,7 +16,7 @@ Events other than `spans` and the machine part of `header` are deterministic.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import ClassVar
 
 from engine import shape
@@ -324,8 +324,8 @@ def dump_line(event: Event) -> str:
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[Event]:
-    """Events of a JSON-lines trace. Raises TraceError naming the line; the first event must be a header."""
-    first = True
+    """Events of a JSON-lines trace. Raises TraceError naming the line; a header comes first, seq rises."""
+    first, last = True, -1
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -336,7 +336,9 @@ def read_lines(lines: Iterable[str]) -> Iterator[Event]:
         event = from_json(data, f"line {number}")
         if first and not isinstance(event, Header):
             raise TraceError(f"line {number}: a trace begins with a header event, found {event.kind!r}")
-        first = False
+        if 0 <= event.seq <= last:
+            raise TraceError(f"line {number}: seq {event.seq} comes after seq {last}; a trace is written in order")
+        first, last = False, max(last, event.seq)
         yield event
     if first:
         raise TraceError("line 1: the trace is empty; it begins with a header event")
@@ -347,6 +349,4 @@ def _no_constant(name: str) -> None:
 
 
 def _has_default(f: object) -> bool:
-    from dataclasses import MISSING
-
     return f.default is not MISSING or f.default_factory is not MISSING

@@ -95,6 +95,8 @@ def _check_prompts(prompts: list[str]) -> None:
     for n, prompt in enumerate(prompts, 1):
         if not prompt.strip():
             raise BadRequest(f"Prompt {n} is empty. Write something between the --- lines, or remove one of them.")
+        if any("\ud800" <= c <= "\udfff" for c in prompt):
+            raise BadRequest(f"Prompt {n} holds half of a character (a lone surrogate). Delete and retype that place.")
         if len(prompt) > MAX_CHARS:
             raise BadRequest(f"Prompt {n} has {len(prompt):,} characters, at most {MAX_CHARS:,} can be sent. Cut it.")
 

@@ -17,28 +17,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """0: every row is the target's own greedy output, up to rounding; 1: some row is not. One line per lane and row."""
-    from engine.config import RunConfig
+    from engine.config import ConfigError, RunConfig
     from engine.equivalence import FLOOR, certify, witness_of
     from engine.fold import fold
     from engine.models import load_pair
-    from engine.trace import read_lines
+    from engine.trace import TraceError, read_lines
 
     with args.trace.open(encoding="utf-8") as lines:
         events = list(read_lines(lines))
-    state = fold(events)
+    try:
+        state = fold(events)
+        witnesses = {name: witness_of(events, name) for name in state.lanes}
+    except (ValueError, LookupError, TypeError) as error:
+        raise TraceError(f"{args.trace}: the events contradict each other: {error}") from None
     header = state.header
+    if not args.target and "target" not in header.models:
+        raise ConfigError("target", None, "this trace names no model; give --target")
     config = RunConfig(
         target=args.target or header.models["target"]["name"], dtype=args.dtype or header.dtype, device=args.device
     )
     pair, wrong = load_pair(config), False
     noise = FLOOR[pair.target.dtype]
     for name, lane in state.lanes.items():
-        sampling, witness = lane.config.get("sampling", "greedy"), witness_of(events, name)
+        sampling, witness = lane.config.get("sampling", "greedy"), witnesses[name]
         if sampling != "greedy":
             print(f"{name}: not certified: it was sampled ({sampling})", file=sys.stderr)
             continue
         for row in lane.rows.values():
             ids = row.ids if row.final < 0 else row.ids[: row.prompt + row.final]
+            if strange := [i for i in ids if not 0 <= i < pair.vocab]:
+                raise TraceError(
+                    f"{name}, row {row.row}: id {strange[0]} is not one of the target's {pair.vocab} tokens"
+                )
             if len(ids) == row.prompt:
                 print(f"{name}\trow {row.row}\tno output")
                 continue

@@ -24,9 +24,9 @@ export function mountCaption(node, live, store) {
 }
 
 /** True when the broken lane lacks the published missing stop rule: then its positions are the only defect. */
-function stopRepaired({ fold }) {
-  const spec = fold.header.lanes.find(({ config }) => config?.method === 'bsp' && config.faults?.length);
-  return Boolean(spec) && !spec.config.faults.includes('no_stop');
+function stopRepaired({ fold, right }) {
+  const config = fold.header.lanes.find((spec) => spec.lane === right)?.config;
+  return config?.method === 'bsp' && config.faults?.length > 0 && !config.faults.includes('no_stop');
 }
 
 /** The cell under the pointer or pinned, in one line of facts. */

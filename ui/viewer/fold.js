@@ -38,7 +38,7 @@ function newLane(name, config) {
 /** Accumulates events. `header`, `pieces` (id -> [text, hex]), `lanes` (name -> lane state), `status`. */
 export class Fold {
   constructor() {
-    Object.assign(this, { header: null, pieces: {}, lanes: {}, status: 'running', error: '', last_seq: -1 });
+    Object.assign(this, { header: null, pieces: {}, lanes: Object.create(null), status: 'running', error: '', last_seq: -1 });
   }
 
   /** Apply one event object; one that was seen already (seq not above the last) is ignored.
@@ -188,10 +188,11 @@ export function maskOf(frame, i) {
   }));
 }
 
-/** The frame of `lane` at `step`: a finished lane holds its last one. Null while it has none. */
+/** The frame of `lane` at `step`: a finished lane holds its last one. Null while nothing was fed: a live run's
+ *  newest step may be open, and until it is fed the one before it stands. */
 export function frameAt(lane, step) {
   let found = null;
-  for (const frame of lane?.frames ?? []) if (frame.step <= step) found = frame;
+  for (const frame of lane?.frames ?? []) if (frame.step <= step && frame.positions.length) found = frame;
   return found;
 }
 

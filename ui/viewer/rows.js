@@ -47,7 +47,7 @@ function drawLane(node, state, plan, row, act) {
   const lane = node.dataset.lane;
   const ribbon = plan.ribbons[`${lane}/${row}`];
   node.querySelector('.r-draw').replaceChildren(ribbon ? drawRibbon(ribbon) : el('span', { class: 'r-empty' }, t('empty')));
-  node.querySelector('.r-done').textContent = ribbon?.done ? t('doneRow') : ''; // it holds its last state
+  node.querySelector('.r-done').textContent = ribbon?.done ? t(state.fold.lanes[lane]?.rows[row].done === 'stopped' ? 'stoppedRow' : 'doneRow') : ''; // it holds its last state
   // where there is no chip to say it: from which position on a long ribbon is shown
   node.querySelector('.r-from').textContent = ribbon?.x0 > 0 && plan.geo.phone ? t('from', { x: ribbon.x0 }) : '';
   if (state.fold.lanes[lane]) drawWords(node.querySelector('.r-words'), state.fold, lane, row, state.step);

@@ -15,7 +15,7 @@ export function createSource(store, embedded) {
     const mine = ++turn;
     stream?.close();
     stream = null;
-    if (name in embedded) return show(embedded[name], { kind: 'recorded', name });
+    if (Object.hasOwn(embedded, name)) return show(embedded[name], { kind: 'recorded', name });
     const run = name.startsWith('run:') ? name.slice(4) : null;
     try {
       const path = run ? `runs/${encodeURIComponent(run)}/trace.jsonl` : `traces/${encodeURIComponent(name)}.jsonl`;
@@ -69,7 +69,10 @@ export function createSource(store, embedded) {
       open: () => { if (store.get().fold === folded) store.set({ message: t('streaming') }); },
       lost: () => store.set({ message: t('lost') }),
       bye: () => store.set({ live: false, touched: true, message: folded.error ? t('failed', { why: folded.error }) : '' }),
-      gone: (why) => store.set({ live: false, message: why || t('gone') }),
+      async gone(why) {
+        if (!store.get().fold && Object.hasOwn(embedded, 'hero')) await open('hero'); // never an empty stage
+        store.set({ live: false, message: why || t('gone') });
+      },
     });
     return true;
   }

@@ -48,7 +48,7 @@ const EN = {
   endsEarly: 'ends differently, at token {n}',
   checking: 'checking…',
   noLane: 'no such lane in this trace',
-  doneRow: 'done',
+  doneRow: 'done', stoppedRow: 'stopped',
   firstBroken: 'first broken: {what}, round {step}',
   cause: 'cause: {what}, round {step}',
   causeWhy: 'the same run with repaired position ids equals the row run alone',
