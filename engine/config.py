@@ -42,11 +42,13 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 NOT_BUILT = {
     "method": ("minedraft",),
     "proposer": ("mtp", "hybrid"),
-    "fidelity": ("paper",),
 }
 
 #: Methods in which rejection sampling is lossless (papers.md F.5): no row's draft is cut for another's sake.
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
+
+#: Methods whose published code is exact, and wasteful in ways of its own: see `engine.methods.published`.
+PUBLISHED_EXACT = ("eqspec", "exspec")
 
 MAX_K = 16
 MAX_ROWS = 64  # decoded together; also prompts, where no batch size is set
@@ -87,7 +89,7 @@ class RunConfig:
     top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: those the method was published with
-    fidelity: str = "exact"
+    fidelity: str = "exact"  # paper: as the published code does it (engine.methods.published)
     arrivals: tuple[float, ...] = ()
     chat: bool = True  # prompts go through the chat template
     dtype: str = "float32"
@@ -97,7 +99,7 @@ class RunConfig:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
-        self._choice("fidelity", ("exact",))
+        self._choice("fidelity", ("exact", "paper"))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)
@@ -122,6 +124,21 @@ class RunConfig:
             works = f"{self.method} knows {sorted(known)}" if known else f"{self.method} has no faults"
             raise ConfigError("faults", unknown, works)
         object.__setattr__(self, "faults", faults)
+        self._fidelity()
+
+    def _fidelity(self) -> None:
+        if self.fidelity == "exact":
+            return
+        if self.method not in PUBLISHED_EXACT:
+            works = (
+                f"{' and '.join(PUBLISHED_EXACT)} have a published code that is exact; for {self.method} leave it out"
+            )
+            raise ConfigError("fidelity", self.fidelity, works)
+        if self.faults:
+            raise ConfigError("faults", sorted(self.faults), "fidelity='paper' is exact: take one of the two")
+        if self.sampling == "rejection":
+            works = "fidelity='paper' shares one draft length over the batch: choose shared_noise or greedy"
+            raise ConfigError("sampling", self.sampling, works)
 
     def _sampling(self) -> None:
         if self.sampling == "greedy":

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top-k", type=int, default=0)
     parser.add_argument("--top-p", type=float, default=1.0)
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
+    parser.add_argument("--fidelity", default="exact", help="exact, or paper: eqspec and exspec as published")
     faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
     parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
     parser.add_argument("--out", type=Path, help="write the trace here")
@@ -50,6 +51,7 @@ def main(args: argparse.Namespace) -> int:
         top_k=args.top_k,
         top_p=args.top_p,
         chat=not args.raw,
+        fidelity=args.fidelity,
         faults=faults,
     )
     prompts = args.prompt + (read_prompts(args.prompts) if args.prompts else [])

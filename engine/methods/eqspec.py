@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from engine import faults, feed
 from engine.lane import Lane
 from engine.methods.prefill import prefill
+from engine.methods.published import published
 from engine.trace import Event
 
 
@@ -20,6 +21,9 @@ def eqspec(lane: Lane) -> Iterator[Event]:
 
     A row's draft is at most room - 1 long: the target adds one token of its own to every round (the true bonus).
     """
+    if lane.config.fidelity == "paper":
+        yield from published(lane)
+        return
     broken = lane.config.faults
     cache = lane.new_cache()
     yield from prefill(lane, cache, "left")
