@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from engine import accept, check, feed, trace
+from engine.arrivals import step_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
@@ -85,6 +86,10 @@ class Lane(Scribe):
         self.batch_rows = rows
         joined, left = [r for r in now if r not in before], [r for r in before if r not in now]
         return self._emit(trace.Schedule(rows=now, group=group, batch=self.batch, joined=joined, left=left))
+
+    def wait(self, arrive: float) -> None:
+        """Nothing to decode until then: the clock jumps, so that the next step is the first one of that request."""
+        self.step = max(self.step, step_of(arrive) - 1)
 
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
         """Ask the proposer for at most min(K, limit) drafts per row."""

@@ -11,7 +11,7 @@ from engine.lane import Lane
 from engine.methods.prefill import prefill_rows
 from engine.methods.published import shared_draft, without_bonus
 from engine.methods.realign import first_slots, realign
-from engine.pool import Pool
+from engine.pool import pool_of
 from engine.row import Row
 from engine.trace import Event
 
@@ -26,16 +26,18 @@ def exspec(lane: Lane) -> Iterator[Event]:
     unless it is a group. Finished rows leave in the published code too.
     """
     config, paper = lane.config, lane.config.fidelity == "paper"
-    size = config.batch or len(lane.rows)
-    pool = Pool(lane.rows, size, config.window or 4 * size, config.grouping, config.age)
+    pool = pool_of(config, lane.rows)
     capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in lane.rows) + config.k + 2
-    store = Store(SlotCache(lane.layers, min(pool.window, len(lane.rows)), capacity, config.device))
-    cache, held = lane.new_cache(min(size, len(lane.rows))), []
+    store = Store(SlotCache(lane.layers, config.places(len(lane.rows)), capacity, config.device))
+    cache, held = lane.new_cache(min(pool.batch, len(lane.rows))), []
     while True:
-        if new := pool.admit():
+        if new := pool.admit(lane.step + 1):
             yield from prefill_rows(lane, store.place(new), new, "right")
             yield from lane.finish()
             store.release(new)
+            continue
+        if not pool.active and pool.next_arrival is not None:
+            lane.wait(pool.next_arrival)
             continue
         if not pool.active:
             lane.counts |= {"grouped": pool.grouped, "fallback": pool.fallback}
