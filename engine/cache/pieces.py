@@ -40,5 +40,6 @@ def fill(pieces: Pieces, count: int, total: int) -> None:
 
 def take(entries: Tensor, pieces: Pieces, rows: int) -> Tensor:  # [B, S, ...] -> [rows, length, ...]
     """A new tensor of these runs of the flat entries."""
-    flat = entries.flatten(0, 1)
-    return torch.cat([flat[first:last] for first, last in pieces]).unflatten(0, (rows, -1))
+    inner = entries.shape[2:]
+    flat = entries.view(-1, *inner)
+    return torch.cat([flat[first:last] for first, last in pieces]).view(rows, -1, *inner)
