@@ -13,6 +13,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", help="shelf name, folder or hub name (default: the trace's own)")
     parser.add_argument("--dtype", help="default: the trace's own")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument(
+        "--processors", help="none: without the penalties that the model asks for (default: the trace's)"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -33,8 +36,12 @@ def main(args: argparse.Namespace) -> int:
     header = state.header
     if not args.target and "target" not in header.models:
         raise ConfigError("target", None, "this trace names no model; give --target")
+    recorded = {lane.config.get("processors") for lane in state.lanes.values()}
     config = RunConfig(
-        target=args.target or header.models["target"]["name"], dtype=args.dtype or header.dtype, device=args.device
+        target=args.target or header.models["target"]["name"],
+        dtype=args.dtype or header.dtype,
+        device=args.device,
+        processors=args.processors or ("none" if "none" in recorded else "refuse"),
     )
     pair, wrong = load_pair(config), False
     noise = FLOOR[pair.target.dtype]

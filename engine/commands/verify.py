@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
     parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--processors", default="refuse", help="none: leave out penalties that the model asks for")
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
     parser.add_argument("--json", type=Path, help="write the report here, every difference included")
 
@@ -67,6 +68,7 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
         dtype=dtype,
         device=args.device,
         chat=not args.raw,
+        processors=args.processors,
     )
 
 
