@@ -27,11 +27,11 @@ def report(
         "slots, refill": RunConfig(method="slots", refill=True, **common),
     }
     pair = load_pair(configs["eqspec, static"])
-    timings = measure(configs, prompts, repeats, pair)
     yield (
         f"{len(prompts)} prompts, batch {batch}, window {4 * batch}, {proposer}, K={k}, {max_new} tokens, "
         f"{repeats} alternating runs, medians"
     )
+    timings = measure(configs, prompts, repeats, pair)
     yield (
         f"{'':<23}{'tok/s':>7}{'refill gain':>13}{'grouping gain':>15}{'grouped':>9}{'rounds':>8}"
         f"{'realigns':>10}{'joins':>7}{'MB done':>9}{'avoided':>9}"

@@ -33,8 +33,8 @@ def report(batch: int, proposer: str, k: int, max_new: int, repeats: int) -> Ite
         "slots": RunConfig(method="slots", **common),
         "rollback": RunConfig(method="rollback", **common),
     }
-    timings = measure(configs, PROMPTS[:batch], repeats, pair)
     yield f"{proposer}, K={k}, B={batch}, {max_new} tokens, {repeats} alternating runs; shares of the run's seconds"
+    timings = measure(configs, PROMPTS[:batch], repeats, pair)
     yield (
         f"{'method':<15}{'of eqspec':>10}{'verify':>8}{'moving KV':>11}{'recording':>11}{'ms a round':>12}"
         f"{'moved MB':>10}{'compacted':>11}{'fed':>7}{'rounds':>8}"

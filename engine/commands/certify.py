@@ -36,12 +36,12 @@ def main(args: argparse.Namespace) -> int:
     header = state.header
     if not args.target and "target" not in header.models:
         raise ConfigError("target", None, "this trace names no model; give --target")
-    recorded = {lane.config.get("processors") for lane in state.lanes.values()}
+    without = any(lane.config.get("processors") == "none" for lane in state.lanes.values())
     config = RunConfig(
         target=args.target or header.models["target"]["name"],
         dtype=args.dtype or header.dtype,
         device=args.device,
-        processors=args.processors or ("none" if "none" in recorded else "refuse"),
+        processors=args.processors or ("none" if without else "refuse"),
     )
     pair, wrong = load_pair(config), False
     noise = FLOOR[pair.target.dtype]
