@@ -35,7 +35,7 @@ class Scribe:
         self.counts["drafted"] += sum(map(len, tokens))
         q = draft.q and [[round(x, 4) for x in row] for row in draft.q]
         yield self._emit(trace.Propose(draft=self.draft_id, tokens=tokens, why=draft.why, source=draft.source, q=q))
-        yield from self._drafter_kv(rows)
+        yield from self._drafter_kv([r for r in rows if not r.done])
 
     def verified(
         self,

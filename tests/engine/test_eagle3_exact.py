@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import RunConfig, session
+from engine.config import PUBLISHED_EXACT
 from engine.fold import fold
 from engine.models import pair_of
 from engine.trace import Violation
@@ -25,10 +26,20 @@ def decode(rows: list[list[int]], **config: object) -> tuple[list[list[int]], li
 
 @pytest.mark.parametrize("method", ["eqspec", "exspec", "slots", "rollback"])
 @settings(max_examples=10, deadline=None, derandomize=True)
-@given(rows=prompts, k=st.integers(1, 5), max_new=st.integers(1, 14), batch=st.sampled_from([None, 1, 2]))
-def test_ids_equal_the_row_run_alone(method: str, rows: list, k: int, max_new: int, batch: int | None) -> None:
+@given(
+    rows=prompts,
+    k=st.integers(1, 5),
+    max_new=st.integers(1, 14),
+    batch=st.sampled_from([None, 1, 2]),
+    paper=st.booleans(),
+)
+def test_ids_equal_the_row_run_alone(
+    method: str, rows: list, k: int, max_new: int, batch: int | None, paper: bool
+) -> None:
     alone, _, _ = decode(rows, method="autoregressive", batch=1, max_new=max_new)
-    drafted, violations, _ = decode(rows, method=method, proposer="eagle3", k=k, max_new=max_new, batch=batch)
+    fidelity = "paper" if paper and method in PUBLISHED_EXACT else "exact"
+    own = {"method": method, "proposer": "eagle3", "k": k, "batch": batch, "fidelity": fidelity}
+    drafted, violations, _ = decode(rows, max_new=max_new, **own)
     assert drafted == alone
     assert violations == []
 
