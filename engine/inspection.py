@@ -9,7 +9,7 @@ from engine.check import Checker
 from engine.fold import Fold
 from engine.frames import Frame, LaneState
 from engine.reading import Reading
-from engine.trace import Event, Header, Kv, KvOp, Schedule, TraceError, Violation
+from engine.trace import Event, Header, Kv, KvOp, Schedule, TraceError, Verify, Violation
 
 MAX_CELLS = 1 << 20  # rows x slots of one event
 MAX_ROWS = 1024
@@ -120,6 +120,8 @@ class Inspector:
                 raise ValueError(f"step {frames[-1].step} came before")
             if len(set(event.rows)) < len(event.rows) or len(event.rows) > MAX_ROWS:
                 raise ValueError(f"a row is listed twice, or there are more than {MAX_ROWS}")
+        if isinstance(event, Verify) and min(event.slots, default=0) < 0:
+            raise ValueError("a negative slot")
         if isinstance(event, Kv | KvOp):
             frames = self.fold.lanes[event.lane].frames
             rows = max(1, len(frames[-1].rows) if frames else 1)

@@ -24,6 +24,7 @@ export function mountKeys(stage, store, player, actions) {
     ',': () => player.faster(-1),
     '.': () => player.faster(1),
     l: () => actions.copyLink(),
+    o: () => actions.drop(),
     '?': () => actions.help(),
     Escape: () => actions.escape(),
   };

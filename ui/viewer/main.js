@@ -13,10 +13,13 @@ import { mountCursor } from './cursor.js';
 import { mountKeys } from './keys.js';
 import { mountLink, readLink } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
+import { placeOf } from './drop_report.js';
 import { mountHelp } from './help.js';
 import { drawCompareButtons } from './compare_button.js';
 import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
+import { mountDrop } from './drop.js';
+import { mountLanes } from './lanes.js';
 import { mountModes } from './modes.js';
 import { holdFocus } from './hold_focus.js';
 import { startTheme, toggleTheme } from './theme.js';
@@ -48,6 +51,7 @@ const actions = {
   inspect: () => panels.inspect(),
   repair: () => at.repair.querySelector('button').click(),
   present: () => modes.present(),
+  drop: () => drop.open(),
   escape: () => panels.escape(),
 };
 const at = buildStage(actions);
@@ -69,9 +73,17 @@ mountRepair(at.repair, store);
 mountCursor(at.board, store);
 at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip')) actions.unfold(); });
 mountBreakpoint(store, player);
+mountLanes(at, store);
+const drop = mountDrop(at, store, page, {
+  show: showFile,
+  jump(step, row, cell, right) {
+    store.set({ right });
+    act.jump(step, row, cell);
+  },
+});
 const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
-const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }));
+const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }), actions.drop);
 mountLink(store, openTrace);
 const fit = () => store.set({ oneRow: geometry(at.board.clientWidth).phone });
 fit();
@@ -83,16 +95,37 @@ new ResizeObserver(() => {
 /** Opens what a link names. Without a named round the hero plays by itself, once. */
 async function openTrace(link) {
   player.stop();
-  if (!(await source.open(link.trace ?? 'hero'))) return;
+  const { trace = 'hero' } = link;
+  const file = trace.startsWith('file:');
+  if (file && drop.kept(trace)) return showFile(drop.kept(trace), link);
+  if (file) drop.ask(link);
+  if (!(await source.open(file ? 'hero' : trace))) return;
+  if (!store.get().fold?.header || store.get().live) return;
+  place(file ? { step: 0 } : link);
+}
+
+/** A dropped file that has been checked: on the stage at what the link names, else at the first violation. */
+function showFile(result, link) {
+  player.stop();
+  source.file(result);
+  const broken = result.lanes.find((lane) => lane.first);
+  const [step, row, cell] = broken ? placeOf(result, broken) : [0];
+  place(link ?? { step, row, cell, right: broken?.lane });
+}
+
+/** Goes where a link leads, in the trace that is open. */
+function place(link) {
   const state = store.get();
-  if (!state.fold?.header || state.live) return;
-  const named = link.right ?? (link.cell?.lane !== state.left ? link.cell?.lane : undefined);
-  const right = state.fold.lanes[named] ? named : state.fold.lanes.bsp ? 'bsp' : state.right;
-  const telling = tellingWrong({ ...state, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
+  const has = (name) => Object.hasOwn(state.fold.lanes, name ?? '');
+  const left = has(link.left) ? link.left : state.left;
+  const named = link.right ?? (link.cell?.lane !== left ? link.cell?.lane : undefined);
+  const right = has(named) ? named : has('bsp') ? 'bsp' : state.right;
+  const beside = left !== right || has(link.left) ? left : Object.keys(state.fold.lanes).find((name) => name !== right) ?? left;
+  const telling = tellingWrong({ ...state, left: beside, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
   const row = state.fold.header.prompts.some((p) => p.row === link.row) ? link.row : telling;
-  const cell = state.fold.lanes[link.cell?.lane]?.rows[link.cell?.row] ? link.cell : null;
+  const cell = has(link.cell?.lane) && state.fold.lanes[link.cell.lane].rows[link.cell.row] ? link.cell : null;
   const step = Math.min(link.step ?? 0, lastStep({ ...state, right }));
-  store.set({ row, right, cell, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
+  store.set({ row, left: beside, right, cell, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
   if (link.step !== undefined || link.chapter) return;
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) store.set({ step: openingStop(store.get()) });
   else whenVisible(() => player.opening());

@@ -77,7 +77,15 @@ export function createSource(store, embedded) {
     return true;
   }
 
-  return { open, live };
+  /** A file that was read and checked in this browser: {fold, name, file}. */
+  function file({ fold: folded, name, file: title }) {
+    turn += 1;
+    stream?.close();
+    stream = null;
+    store.set({ fold: folded, version: 0, source: { kind: 'file', name, title }, step: 0, playing: false, message: '', live: false, ...adopt(folded, store.get()) });
+  }
+
+  return { open, live, file };
 }
 
 /** A finished run's file ends with the session's `end` event. */

@@ -66,6 +66,7 @@ export function drawStage(at, state, act) {
   at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);
   at.stage.style.setProperty('--r-verdict', `${plan.geo.verdict}px`);
   drawClaim(at.claim, state, plan.geo.phone);
+  at.gist.textContent = t(state.source.kind === 'file' ? 'drop.gist' : 'gist');
   drawRuler(at.ruler, plan);
   drawChips(at.chips, state, plan, act);
   drawRows(at.board, state, plan, act);

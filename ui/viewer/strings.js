@@ -1,6 +1,8 @@
 // Every word on the stage. Another language is another table of the same shape: setStrings(table).
 // `{name}` is a value; text goes to the page as text, never as markup.
 
+import { DROP } from './strings_drop.js';
+
 const EN = {
   language: 'en',
   stage: 'Batch speculative decoding, round by round',
@@ -12,7 +14,7 @@ const EN = {
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
   claimLaneShort: '{lane}: {equal} of {rows}.',
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
-  claimWait: '{lane}: checking…',
+  claimWait: '{lane}: checking…', claimNotCompared: '{lane}: not compared with the row run alone.',
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
   gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP only hides them and counts on, so its position ids have gaps.',
   claimNone: 'A correct and a broken way to decode a batch.',
@@ -46,7 +48,7 @@ const EN = {
   rounding: 'rounding tie at token {n}',
   differs: 'differs from token {n}',
   endsEarly: 'ends differently, at token {n}',
-  checking: 'checking…',
+  checking: 'checking…', notCompared: 'not compared',
   noLane: 'no such lane in this trace',
   doneRow: 'done', stoppedRow: 'stopped',
   firstBroken: 'first broken: {what}, round {step}',
@@ -72,6 +74,7 @@ const EN = {
   unusedSlots: { one: '{n} unused draft slot stays', other: '{n} unused draft slots stay' },
   tears: { one: '{n} gap', other: '{n} gaps' },
   tokens: { one: '{n} token', other: '{n} tokens' },
+  steps: { one: '{n} step', other: '{n} steps' },
 
   sayPrefill: 'The prompts are padded to one length and read; every row gets its first answer token.',
   sayPads: '{right} pads on the right and counts the pads: {row}’s answer will be fed {places} too far from its prompt.',
@@ -95,7 +98,7 @@ const EN = {
 
   stopNote: 'BSP already stops where it should in this run, so position ids are its only defect. Repaired, does it match?',
   badge: '{kind}, {model}, {date}',
-  kind: { recorded: 'recorded run', live: 'live run', file: 'run' },
+  kind: { recorded: 'recorded run', live: 'live run', file: 'your file' },
   download: 'Download trace', whole: 'Open the whole page',
   yours: 'Your prompts',
   copyLink: 'Copy link', copied: 'Link copied', copyBy: 'Copy this link:',
@@ -169,6 +172,9 @@ const EN = {
     hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
   },
 
+  drop: DROP,
+  lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
+
   starting: 'Run {run}: waiting for the first round…',
   streaming: 'Live.',
   lost: 'Connection lost; trying again…',
@@ -181,7 +187,7 @@ const EN = {
   keys: [
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
-    ['I', 'inspect the pinned cell'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
+    ['I', 'inspect the pinned cell'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
     [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['?', 'this list'],
     ['Tab, then ← →', 'word by word inside a line; Enter pins it'],
   ],
@@ -195,7 +201,7 @@ export function setStrings(other) {
 
 /** The string at `key` ("verdict" or "lane.bsp"), with its {values} filled in. */
 export function t(key, values = {}) {
-  const found = key.split('.').reduce((node, part) => node?.[part], table);
+  const found = key.split('.').reduce((node, part) => (Object.hasOwn(node ?? {}, part) ? node[part] : undefined), table);
   if (typeof found !== 'string') return found;
   return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
@@ -208,7 +214,7 @@ export function tn(key, n) {
 }
 
 /** A lane's name as people read it. */
-export const laneName = (lane) => t(`lane.${lane}`) ?? lane.toUpperCase();
+export const laneName = (lane) => t(`lane.${lane}`) ?? (/^[a-z]{1,8}$/.test(lane) ? lane.toUpperCase() : lane);
 export const laneLong = (lane) => t(`laneLong.${lane}`) ?? laneName(lane);
 
 /** A row's name as people read it: rows count from 1. */
