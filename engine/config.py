@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 
 METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
-PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3")
+PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3", "hybrid")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
 FAULTS = {
@@ -41,7 +41,7 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
     "method": ("minedraft",),
-    "proposer": ("mtp", "hybrid"),
+    "proposer": ("mtp",),
     "fidelity": ("paper",),
 }
 
@@ -49,6 +49,7 @@ NOT_BUILT = {
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
 
 MAX_K = 16
+MAX_MATCH = 3  # tokens: the longest suffix that n-gram looks up
 MAX_ROWS = 64  # decoded together; also prompts, where no batch size is set
 MAX_PROMPTS = 1024
 MAX_WINDOW = 1024
@@ -75,6 +76,7 @@ class RunConfig:
     target: str = "smollm2-135m"
     draft: str | None = None
     k: int = 4
+    match: int = 2  # hybrid: tokens that must repeat before n-gram drafts instead of the EAGLE-3 head
     max_new: int = 48
     batch: int | None = None  # rows decoded together; None: all prompts
     window: int | None = None
@@ -101,6 +103,7 @@ class RunConfig:
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)
+        self._range("match", 1, MAX_MATCH)
         self._range("max_new", 1, MAX_NEW)
         if self.batch is not None:
             self._range("batch", 1, MAX_ROWS)

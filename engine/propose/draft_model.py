@@ -88,7 +88,7 @@ class DraftModel:
         """Rows now hold their new content: entries past the accepted drafts that were fed become stale."""
         for row, j in zip(rows, kept, strict=True):
             at = self.at[row.row]
-            valid = int(self.cache.count[at]) - max(0, self.fed.get(row.row, 0) - j)
+            valid = int(self.cache.count[at]) - max(0, self.fed.pop(row.row, 0) - j)
             self.cache.count[at] = min(valid, len(row.ids) - 1)  # the last token is fed again, for its logits
 
     def drop(self, row: int) -> None:
