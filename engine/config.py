@@ -2,6 +2,8 @@
 
 from dataclasses import asdict, dataclass, fields
 
+from engine import costs
+
 METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
 PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3", "hybrid")
 
@@ -45,6 +47,9 @@ NOT_BUILT = {
     "fidelity": ("paper",),
 }
 
+#: What a row's draft length may follow, besides K and room (engine.lengths).
+ADAPT = ("acceptance", "confidence", "cost")
+
 #: Methods in which rejection sampling is lossless (papers.md F.5): no row's draft is cut for another's sake.
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
 
@@ -82,7 +87,10 @@ class RunConfig:
     window: int | None = None
     grouping: str = "content"  # exspec: content, paper, none (refill only)
     age: int = 16  # exspec: most rounds in which a row of the window is passed over (see engine.pool)
-    budget: int | None = None  # verified tokens per round across the batch; None: no cap
+    budget: int | None = None  # drafts verified per round across the batch, the likeliest first; None: no cap
+    adapt: frozenset[str] = frozenset()  # draft lengths follow these; empty: K as far as there is room
+    floor: float = 0.2  # acceptance and confidence: drafts less likely than this to be all accepted are left out
+    costs: tuple[tuple[int, int, float], ...] = ()  # cost: (rows, drafts per row, ms of such a round), measured
     sampling: str = "greedy"
     temperature: float = 0.0
     top_k: int = 0  # 0: all tokens
@@ -112,9 +120,9 @@ class RunConfig:
             self._range("window", self.batch or 1, MAX_WINDOW)
             if self.method != "exspec":
                 raise ConfigError("window", self.window, "only exspec has a window; leave it out")
-        for field in ("budget", "arrivals"):
-            if getattr(self, field) not in (None, ()):
-                raise ConfigError(field, getattr(self, field), "not built yet: leave it out")
+        if self.arrivals:
+            raise ConfigError("arrivals", self.arrivals, "not built yet: leave it out")
+        self._lengths()
         if self.proposer == "draft_model" and not self.draft:
             raise ConfigError("draft", self.draft, "proposer draft_model needs a directory or a hub name")
         self._sampling()
@@ -126,6 +134,21 @@ class RunConfig:
             raise ConfigError("faults", unknown, works)
         object.__setattr__(self, "faults", faults)
 
+    def _lengths(self) -> None:
+        if self.budget is not None:
+            self._range("budget", 1, MAX_ROWS * MAX_K)
+        object.__setattr__(self, "adapt", frozenset(self.adapt))
+        if unknown := sorted(self.adapt - set(ADAPT)):
+            raise ConfigError("adapt", unknown, f"choose of {', '.join(ADAPT)}")
+        if not 0 < self.floor < 1:
+            raise ConfigError("floor", self.floor, "choose a number above 0 and below 1")
+        if bool(self.costs) != ("cost" in self.adapt):
+            works = "adapt={'cost'} and a table go together; `bench --costs FILE` measures one"
+            raise ConfigError("costs", self.costs, works)
+        if wrong := costs.problem(self.costs, self.k):
+            raise ConfigError("costs", self.costs, wrong)
+        object.__setattr__(self, "costs", tuple(map(tuple, self.costs)))
+
     def _sampling(self) -> None:
         if self.sampling == "greedy":
             for field, plain in (("temperature", 0.0), ("top_k", 0), ("top_p", 1.0)):
@@ -136,6 +159,10 @@ class RunConfig:
         if self.sampling == "rejection" and (self.method not in LOSSLESS or self.faults):
             works = f"where a row's rounds depend on that row alone: {', '.join(LOSSLESS)}, without faults"
             raise ConfigError("sampling", "rejection", works)
+        if self.sampling == "rejection" and (biased := self.adapt - {"acceptance"} or self.budget):
+            works = "rejection sampling is biased where a draft's length depends on its own tokens, and a row would "
+            field = "adapt" if self.adapt - {"acceptance"} else "budget"
+            raise ConfigError(field, biased, f"{works}depend on the others; adapt={{'acceptance'}} does neither")
         if not 0.01 <= self.temperature <= 10:
             raise ConfigError("temperature", self.temperature, "choose a number from 0.01 to 10, or sampling='greedy'")
         if not 0 < self.top_p <= 1:
@@ -156,7 +183,8 @@ class RunConfig:
 
     def to_json(self) -> dict:
         """The configuration as plain data, for the trace header."""
-        return {**asdict(self), "faults": sorted(self.faults), "arrivals": list(self.arrivals)}
+        plain = {"arrivals": list(self.arrivals), "costs": [list(cell) for cell in self.costs]}
+        return {**asdict(self), "faults": sorted(self.faults), "adapt": sorted(self.adapt), **plain}
 
     @classmethod
     def from_json(cls, data: dict) -> "RunConfig":
@@ -165,5 +193,6 @@ class RunConfig:
         values = {k: v for k, v in data.items() if k in known}
         if values.get("faults") is not None:
             values["faults"] = frozenset(values["faults"])
-        values["arrivals"] = tuple(values.get("arrivals", ()))
+        for field, kind in (("arrivals", tuple), ("adapt", frozenset), ("costs", tuple)):
+            values[field] = kind(values.get(field, ()))
         return cls(**values)

@@ -17,6 +17,7 @@ from engine.config import RunConfig
 from engine.equivalence import Witness
 from engine.fold import Fold
 from engine.forward import Output, forward
+from engine.lengths import Lengths
 from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
 from engine.propose.states import States
@@ -51,6 +52,7 @@ class Lane(Scribe):
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
         self.noise = noise_of(config)
+        self.lengths = Lengths(config)
         self.states: States | None = None  # what the last forward leaves for a drafter that reads hidden states
         self.counts = {
             "rounds": 0,
@@ -86,10 +88,12 @@ class Lane(Scribe):
         return self._emit(trace.Schedule(rows=now, group=group, batch=self.batch, joined=joined, left=left))
 
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
-        """Ask the proposer for at most min(K, limit) drafts per row."""
+        """Ask the proposer for at most min(K, limit) drafts per row, fewer where the draft length adapts."""
         self.draft_id += 1
         with self.timed("propose"):
-            return self.proposer.propose(rows, [min(self.config.k, n) for n in limits], self.noise)
+            allowed, why = self.lengths.allowed(rows, [min(self.config.k, n) for n in limits])
+            draft = self.proposer.propose(rows, allowed, self.noise)
+            return self.lengths.shorten(rows, draft, why)
 
     def no_draft(self, rows: list[Row]) -> Draft:
         """An empty draft, for a prefill or a plain step."""
@@ -165,8 +169,10 @@ class Lane(Scribe):
         self.counts["accepted"] += sum(agreed)
         self.counts["emitted"] += sum(map(len, emitted))
         self.counts["discarded"] += sum(max(0, n - len(new)) for n, new in zip(agreed, tokens, strict=True))
+        verified = [len(d) for d in draft.listed()]
+        self.lengths.observe(rows, verified, agreed)
         if self.proposer:
-            self.proposer.observe(rows, [len(d) for d in draft.listed()], kept, self.states)
+            self.proposer.observe(rows, verified, kept, self.states)
         kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
         cut = cuts if any(cuts) else []
         return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))
@@ -182,6 +188,7 @@ class Lane(Scribe):
             if self.noise:
                 self.noise.forget(row.row, len(row.ids))
             if row.done:
+                self.lengths.drop(row.row)
                 if self.proposer:
                     self.proposer.drop(row.row)
                 yield self._emit(trace.RowDone(row=row.row, reason=row.done, tokens=len(row.output)))

@@ -69,7 +69,8 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
 
 def as_json(args: argparse.Namespace, prompts: int, results: list) -> dict:
     settings = {n: getattr(args, n) for n in ("target", "max_new", "device")}
-    return {**settings, **drafting.fields(args), "prompts": prompts, "results": [r.to_json() for r in results]}
+    lengths = {**drafting.fields(args), "adapt": sorted(args.adapt)}
+    return {**settings, **lengths, "prompts": prompts, "results": [r.to_json() for r in results]}
 
 
 def in_words(result: object) -> str:

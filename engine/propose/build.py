@@ -17,6 +17,7 @@ def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | No
     if config.proposer == "ngram":
         return NGram(config.k, config.device)
     limits = {"k": config.k, "context": pair.context, "stop_ids": pair.stop_ids, "device": config.device}
+    limits["floor"] = config.floor if "confidence" in config.adapt else 0.0
     if config.proposer in ("eagle3", "hybrid"):
         head = Eagle3(pair.head, pair.target.get_input_embeddings(), **limits)
         return Hybrid(head, config.match) if config.proposer == "hybrid" else head
