@@ -96,7 +96,7 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     pair = pair_of(target, draft, tokenizer, width=width, names=names, hashes=hashes)
     if lost := sorted(i for i in pair.stop_ids if i >= pair.vocab):
         raise ModelError(f"stop ids {lost} lie outside the {pair.vocab} tokens that the pair shares: no row could end")
-    if config.proposer == "eagle3":
+    if config.proposer in ("eagle3", "hybrid"):
         pair = replace(pair, head=shipped_head(config.target, target))
     probe(pair.target, pair.vocab)
     if config.proposer == "draft_model":

@@ -16,10 +16,7 @@ from engine.fold import Fold
 from engine.lane import Lane, noise_of
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
-from engine.propose import Proposer
-from engine.propose.draft_model import DraftModel
-from engine.propose.eagle3 import Eagle3
-from engine.propose.ngram import NGram
+from engine.propose.build import proposer_of
 from engine.row import Row
 
 #: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
@@ -100,31 +97,6 @@ def header_of(
             for n, (t, i, a) in enumerate(zip(texts, ids, arrive, strict=True))
         ],
         lanes=[{"lane": name, "config": config.to_json()} for name, config in lanes.items()],
-    )
-
-
-def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | None:
-    """The configured proposer for these rows, fresh; none for autoregressive decoding."""
-    if config.method == "autoregressive":
-        return None
-    if config.proposer == "ngram":
-        return NGram(config.k, config.device)
-    if config.proposer == "eagle3":
-        embed, stop_ids = pair.target.get_input_embeddings(), pair.stop_ids
-        limits = {"k": config.k, "context": pair.context, "stop_ids": stop_ids, "device": config.device}
-        return Eagle3(pair.head, embed, **limits)
-    # a row without a stop rule runs until the slowest row of its batch is done
-    longest = [r.prompt + config.max_new * (config.k + 1 if r.endless else 1) for r in rows]
-    return DraftModel(
-        pair.draft,
-        k=config.k,
-        vocab=pair.vocab,
-        context=pair.context,
-        stop_ids=pair.stop_ids,
-        device=config.device,
-        capacity=max(min(n, r.context) for n, r in zip(longest, rows, strict=True)),
-        places=config.places(len(rows)),
-        name=config.proposer,
     )
 
 

@@ -89,7 +89,8 @@ class Schedule(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propose(Event):
-    """Draft tokens per row (ragged) and why each row got that many: full, room, empty, eos, confidence, budget, done.
+    """Draft tokens per row (ragged) and why each row got that many: full, room, empty, eos, acceptance, cost,
+    confidence, budget, done.
 
     `q`: the drafter's probability of each token, where it has one. `source`: the proposer of each row.
     """

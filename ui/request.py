@@ -12,6 +12,7 @@ MAX_CHARS = 20_000  # a prompt; the engine checks tokens against its context
 PROPOSERS = {
     "ngram": "n-gram: copies from the row's own text",
     "eagle3": "EAGLE-3: one small layer on the model's own states, trained here",
+    "hybrid": "hybrid: n-gram where two or more tokens repeat, else EAGLE-3",
     "self_skip": "self-skip: the model with some layers left out",
     "draft_model": "draft model: a smaller model with the same vocabulary",
 }

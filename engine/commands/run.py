@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from engine.arrivals import parse
-from engine.config import FAULTS, METHODS, PROPOSERS, REFILLING, ConfigError, RunConfig
+from engine.commands import drafting
+from engine.config import FAULTS, METHODS, REFILLING, ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,10 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompts", type=Path, help="a file: JSON lines with a 'prompt' field, or one prompt per line")
     parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts")
     parser.add_argument("--max-new", type=int, default=48, help="tokens per row (default 48)")
-    parser.add_argument("--k", type=int, default=4, help="drafts per round (default 4)")
-    parser.add_argument("--proposer", default="ngram", help=f"{', '.join(PROPOSERS)} (default ngram)")
+    drafting.add_arguments(parser)
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
-    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
     parser.add_argument("--batch", type=int, help="rows decoded together (default: all)")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--device", default="cpu")
@@ -46,10 +45,8 @@ def main(args: argparse.Namespace) -> int:
     faults = None if args.fault is None else frozenset(args.fault) - {"none"}
     config = RunConfig(
         method=args.method,
-        proposer=args.proposer,
         target=args.target,
-        draft=args.draft,
-        k=args.k,
+        **drafting.fields(args),
         max_new=args.max_new,
         batch=args.batch,
         dtype=args.dtype,

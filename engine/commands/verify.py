@@ -9,8 +9,9 @@ import json
 import sys
 from pathlib import Path
 
+from engine.commands import drafting
 from engine.commands.run import read_prompts
-from engine.config import METHODS, PROPOSERS, ConfigError, RunConfig
+from engine.config import METHODS, ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,10 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 8], help="batch sizes (default 1 4 8)")
     parser.add_argument("--dtype", nargs="+", default=["float32"], help="float32 (default), float64, ...")
     parser.add_argument("--max-new", type=int, default=48, help="tokens per row (default 48)")
-    parser.add_argument("--k", type=int, default=4, help="drafts per round (default 4)")
-    parser.add_argument("--proposer", default="ngram", help=f"{', '.join(PROPOSERS)} (default ngram)")
+    drafting.add_arguments(parser)
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
-    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
     parser.add_argument("--json", type=Path, help="write the report here, every difference included")
@@ -58,10 +57,8 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
     """One cell of the table; every cell is made, and so checked, before anything is loaded."""
     return RunConfig(
         method=method,
-        proposer=args.proposer,
         target=args.target,
-        draft=args.draft,
-        k=args.k,
+        **drafting.fields(args),
         max_new=args.max_new,
         batch=batch,
         dtype=dtype,
@@ -71,8 +68,9 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
 
 
 def as_json(args: argparse.Namespace, prompts: int, results: list) -> dict:
-    settings = {n: getattr(args, n) for n in ("target", "draft", "proposer", "k", "max_new", "device")}
-    return {**settings, "prompts": prompts, "results": [r.to_json() for r in results]}
+    settings = {n: getattr(args, n) for n in ("target", "max_new", "device")}
+    lengths = {**drafting.fields(args), "adapt": sorted(args.adapt)}
+    return {**settings, **lengths, "prompts": prompts, "results": [r.to_json() for r in results]}
 
 
 def in_words(result: object) -> str:

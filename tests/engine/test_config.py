@@ -28,7 +28,6 @@ BAD = [
     pytest.param("dtype", "int8", "float32", id="unknown_dtype"),
     pytest.param("temperature", 0.7, "greedy decoding takes 0.0", id="temperature"),
     pytest.param("window", 4, "leave it out", id="window"),
-    pytest.param("budget", 4, "leave it out", id="budget"),
     pytest.param("arrivals", (0.0, 1.0), "eqspec and slots with refill=True", id="arrivals_without_refill"),
     pytest.param("refill", "yes", "eqspec and slots take refill=True", id="refill_text"),
 ]

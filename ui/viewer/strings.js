@@ -156,7 +156,11 @@ const EN = {
     indexPrompt: '{index} of the row, in the prompt', indexNew: '{index} of the row, generated token {n}',
     born: '{kind}, round {step}', noPropose: 'not drafted: the prompts’ own forward chose it', noProposer: 'not drafted: this method drafts nothing', notYet: 'not written yet',
     bonus: 'not drafted: the token after the last draft ({why})', noDraft: 'no draft in this round ({why})',
-    why: { full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended', confidence: 'the drafter was unsure', budget: 'the budget was used', done: 'the row has ended' },
+    why: {
+      full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended',
+      acceptance: 'few of this row’s drafts were right lately', cost: 'more would not pay', confidence: 'the drafter was unsure',
+      budget: 'the budget was used', done: 'the row has ended',
+    },
     draftedBy: 'by {source}, draft {j} of {n}', draftedOther: '{source} drafted {other} here, draft {j} of {n}',
     source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head' },
     noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
