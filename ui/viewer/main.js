@@ -20,6 +20,7 @@ import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
 import { mountDrop } from './drop.js';
 import { mountLanes } from './lanes.js';
+import { mountPredict } from './predict.js';
 import { mountModes } from './modes.js';
 import { holdFocus } from './hold_focus.js';
 import { startTheme, toggleTheme } from './theme.js';
@@ -74,13 +75,12 @@ mountCursor(at.board, store);
 at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip')) actions.unfold(); });
 mountBreakpoint(store, player);
 mountLanes(at, store);
-const drop = mountDrop(at, store, page, {
-  show: showFile,
-  jump(step, row, cell, right) {
-    store.set({ right });
-    act.jump(step, row, cell);
-  },
-});
+const jumpIn = (step, row, cell, right) => {
+  store.set({ right });
+  act.jump(step, row, cell);
+};
+const drop = mountDrop(at, store, page, { show: showFile, jump: jumpIn });
+mountPredict(at, store, page, { jump: jumpIn });
 const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
 const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }), actions.drop);
