@@ -2,6 +2,8 @@
 // `{name}` is a value; text goes to the page as text, never as markup.
 
 import { DROP } from './strings_drop.js';
+import { EXPORT, NOTE } from './strings_export.js';
+import { MARKDOWN } from './strings_markdown.js';
 import { PREDICT } from './strings_predict.js';
 
 const EN = {
@@ -175,13 +177,14 @@ const EN = {
     hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
   },
 
-  drop: DROP, predict: PREDICT,
+  markdown: MARKDOWN, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT,
   lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
 
   starting: 'Run {run}: waiting for the first round…',
   streaming: 'Live.',
   lost: 'Connection lost; trying again…',
   gone: 'This run is no longer kept by the server.',
+  notSaved: 'it is not in this saved file',
   notFound: 'There is no trace “{name}” ({why}).',
   badTrace: 'This trace cannot be read: {why}',
   failed: 'The run failed: {why}',
@@ -191,7 +194,7 @@ const EN = {
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
     ['I', 'inspect the pinned cell'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
-    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['?', 'this list'],
+    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
     ['Tab, then ← →', 'word by word inside a line; Enter pins it'],
   ],
 };
