@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from ui import controls
+from ui import controls, lanes
 from ui.request import Offer
 from ui.runs import RunStore
 from ui.static import Folder, trace_list
@@ -57,6 +57,7 @@ def head(viewer: Folder, vendor: Folder, traces: Folder, space: str | None = Non
     plotly = next((f"vendor/{name}" for name in vendor.names(".js") if name.startswith(_PLOTLY)), None)
     page = {"viewer": base, "plotly": plotly, "traces": trace_list(traces), "space": space}
     page["writer"] = writer(_README.read_text(encoding="utf-8")) if _README.exists() else ""
+    page["faults"] = lanes.explained()
     hero = traces.files.get("hero.jsonl")
     parts = [f"<style>{_CSS}</style>"]
     parts += [f'<link rel="stylesheet" href="{base}{name}">' for name in viewer.names(".css")]

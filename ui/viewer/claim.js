@@ -3,6 +3,13 @@
 import { countEqual } from './verdict.js';
 import { t, tn, laneLong } from './strings.js';
 
+/** The line below the headline: what the two lanes are about. */
+export function gist({ fold, source, left, right }) {
+  if (source.kind === 'file') return t('drop.gist');
+  const method = (lane) => fold?.lanes[lane]?.config.method;
+  return t(fold && [method(left), method(right)].join() !== 'eqspec,bsp' ? 'gistOther' : 'gist');
+}
+
 /** The sentences of the h1. */
 export function claim(state, phone = false) {
   const { fold, left, right, source } = state;

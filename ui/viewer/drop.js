@@ -50,7 +50,8 @@ export function mountDrop(at, store, page, act) {
     try {
       const bytes = await file.arrayBuffer().catch(() => { throw new Error(t('drop.unreadable')); });
       const progress = (share) => { if (mine === turn) tell(t('drop.reading', { name: file.name, percent: Math.floor(100 * share) })); };
-      result = { ...await inspect(decode(bytes), progress), file: file.name, digest: await digest(bytes) };
+      const text = decode(bytes);
+      result = { ...await inspect(text, progress), text, file: file.name, digest: await digest(bytes) };
     } catch (error) {
       return mine === turn && tell(t('drop.refused', { name: file.name, why: error.message }), true);
     }

@@ -27,10 +27,6 @@ const differing = ({ differ }) => differ.missing.length + differ.forged.length;
 /** The first violation: its row, round, slot, expected, actual; what it means; what rests on it. */
 function violation(result, lane, act) {
   const { first } = lane;
-  const cells = [first.row + 1, first.step, first.slot < 0 ? t('drop.noSlot') : first.slot, first.expected, first.actual];
-  const table = el('table', { class: 'r-violation' }, el('caption', { class: 'r-hidden' }, t('drop.first')),
-    el('thead', {}, el('tr', {}, ...t('drop.head').map((text) => el('th', { scope: 'col' }, text)))),
-    el('tbody', {}, el('tr', {}, ...cells.map((cell) => el('td', {}, String(cell))))));
   const said = el('span', { class: 'r-note', role: 'status' });
   const button = (key, onclick) => el('button', { type: 'button', class: 'r-text', 'data-key': `drop/${key}`, onclick }, t(`drop.${key}`));
   const url = () => linkTo(result, lane, act);
@@ -41,9 +37,17 @@ function violation(result, lane, act) {
     button('save', () => save(`${result.file}.violation.json`, asJson(result, lane, url()))), said);
   const counts = Object.entries(lane.counts).map(([name, n]) => `${t(`invariant.${name}`)} ${n}`).join(', ');
   return [
-    el('div', { class: 'r-scroll' }, table), el('p', { class: 'r-found' }, `${first.message}. `, el('span', { class: 'r-note' }, t(`drop.means.${first.invariant}`))), tools,
+    el('div', { class: 'r-scroll' }, violationTable(first)), el('p', { class: 'r-found' }, `${first.message}. `, el('span', { class: 'r-note' }, t(`drop.means.${first.invariant}`))), tools,
     el('p', { class: 'r-note' }, first.later.length ? `${t('drop.later', { steps: runs(first.later) })} ` : '', t('drop.inAll', { list: counts })),
   ];
+}
+
+/** Row, round, slot, expected, actual. */
+export function violationTable({ row, step, slot, expected, actual }) {
+  const cells = [row + 1, step, slot < 0 ? t('drop.noSlot') : slot, expected, actual];
+  return el('table', { class: 'r-violation' }, el('caption', { class: 'r-hidden' }, t('drop.first')),
+    el('thead', {}, el('tr', {}, ...t('drop.head').map((text) => el('th', { scope: 'col' }, text)))),
+    el('tbody', {}, el('tr', {}, ...cells.map((cell) => el('td', {}, String(cell))))));
 }
 
 /** Where the stage shows a lane's first violation: [step, row, cell]. */

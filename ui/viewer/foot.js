@@ -7,7 +7,7 @@ import { t } from './strings.js';
 
 const WITHIN = ['faults']; // recorded for a chapter, which opens it
 
-export function mountFoot(node, store, page, embedded, open, openDrop) {
+export function mountFoot(node, store, page, embedded, open, { drop: openDrop, export: openExport }) {
   const badge = el('span', { class: 'r-badge' });
   const download = el('a', { download: true }, t('download'));
   const runs = el('span', { class: 'r-runs' });
@@ -15,7 +15,8 @@ export function mountFoot(node, store, page, embedded, open, openDrop) {
   const status = el('span', { class: 'r-status', role: 'status' });
   const copyLink = () => copyText(shareUrl(store.get(), page.space), status, t('copied'));
   const drop = el('button', { type: 'button', class: 'r-text', onclick: openDrop }, t('drop.open'));
-  node.append(badge, runs, yours, drop, el('button', { type: 'button', class: 'r-text', onclick: copyLink }, t('copyLink')), download, status);
+  const save = el('button', { type: 'button', class: 'r-text', hidden: page.saved, onclick: openExport }, t('export.open'));
+  node.append(badge, runs, yours, drop, el('button', { type: 'button', class: 'r-text', onclick: copyLink }, t('copyLink')), download, save, status);
 
   let blob = '';
   store.subscribe((state, changed) => {

@@ -2,12 +2,16 @@
 // `{name}` is a value; text goes to the page as text, never as markup.
 
 import { DROP } from './strings_drop.js';
+import { EXPORT, NOTE } from './strings_export.js';
+import { MARKDOWN } from './strings_markdown.js';
+import { PREDICT } from './strings_predict.js';
 
 const EN = {
   language: 'en',
   stage: 'Batch speculative decoding, round by round',
-  lane: { eqspec: 'EQSPEC', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'Seen', pads_counted: 'Shifted' },
+  lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'Seen', pads_counted: 'Shifted' },
   laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads not masked', pads_counted: 'pads counted' },
+  laneWith: '{lane} ({note})',
   laneLong: { bsp_repaired: 'BSP with its position ids repaired', pads_seen: 'Pads seen', pads_counted: 'Pads counted' },
 
   claim: 'Same model, same prompts.',
@@ -17,6 +21,7 @@ const EN = {
   claimWait: '{lane}: checking…', claimNotCompared: '{lane}: not compared with the row run alone.',
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
   gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP only hides them and counts on, so its position ids have gaps.',
+  gistOther: 'Both lanes decode the same prompts with the same model; every row is compared with the same row run alone.',
   claimNone: 'A correct and a broken way to decode a batch.',
 
   theme: 'Dark or light',
@@ -176,13 +181,14 @@ const EN = {
     hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
   },
 
-  drop: DROP,
+  markdown: MARKDOWN, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT,
   lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
 
   starting: 'Run {run}: waiting for the first round…',
   streaming: 'Live.',
   lost: 'Connection lost; trying again…',
   gone: 'This run is no longer kept by the server.',
+  notSaved: 'it is not in this saved file',
   notFound: 'There is no trace “{name}” ({why}).',
   badTrace: 'This trace cannot be read: {why}',
   failed: 'The run failed: {why}',
@@ -192,7 +198,7 @@ const EN = {
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
     ['I', 'inspect the pinned cell'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
-    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['?', 'this list'],
+    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
     ['Tab, then ← →', 'word by word inside a line; Enter pins it'],
   ],
 };
@@ -218,8 +224,17 @@ export function tn(key, n) {
 }
 
 /** A lane's name as people read it. */
-export const laneName = (lane) => t(`lane.${lane}`) ?? (/^[a-z]{1,8}$/.test(lane) ? lane.toUpperCase() : lane);
-export const laneLong = (lane) => t(`laneLong.${lane}`) ?? laneName(lane);
+export const laneName = (lane) => t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : /^[a-z]{1,8}$/.test(lane) ? lane.toUpperCase() : lane);
+
+/** What else is to say of a lane beside its method: "dsd_visible_pads" is DSD with visible pads. */
+export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ') : undefined);
+
+export function laneLong(lane) {
+  return t(`laneLong.${lane}`) ?? (laneNote(lane) ? t('laneWith', { lane: laneName(lane), note: laneNote(lane) }) : laneName(lane));
+}
+
+/** The known method that a lane's name begins with, where more follows. */
+const methodOf = (lane) => Object.keys(t('lane')).find((method) => !method.includes('_') && lane.startsWith(`${method}_`));
 
 /** A row's name as people read it: rows count from 1. */
 export const rowName = (row) => t('row', { n: row + 1 });
