@@ -16,7 +16,7 @@ COMMANDS = {
     "train": "generate text, train the EAGLE-3 head or the draft model, publish",
     "export": "write a trained head as the full directory that speculators and vLLM read",
     "cuda": "compare float32 ids on a GPU with the CPU's",
-    "bench": "measure this machine: the methods, or the page in a real browser",
+    "bench": "measure this machine: methods, overhead, gains, latency, or the page in a real browser",
 }
 
 

@@ -55,7 +55,7 @@ def session(
         raise ConfigError("arrivals", other.arrivals, "the lanes of a session share their requests: give all the same")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
     header = header_of(lanes, pair, texts, ids, title, arrive)
-    yield from _Stream(lanes, pair, header, stop or (lambda: False), certify, observer)
+    yield from Session(lanes, pair, header, stop or (lambda: False), certify, observer)
 
 
 def encode(pair: Pair, prompt: str | list[int], config: RunConfig, row: int) -> list[int]:
@@ -129,7 +129,7 @@ def decode(
     yield trace.End(lane=name, step=max(0, step - 1), status="done", totals=totals)
 
 
-class _Stream:
+class Session:
     """Interleaves the lanes, numbers the events, adds token pieces and comparisons."""
 
     def __init__(

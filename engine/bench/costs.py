@@ -1,9 +1,11 @@
 """What a round costs on this machine, by rows and drafts: medians over the rounds of real runs (see `engine.costs`)."""
 
+import json
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from engine.bench.methods import PROMPTS
 from engine.config import RunConfig
@@ -41,8 +43,11 @@ def measure(pair: Pair, base: RunConfig, batches: Iterable[int], repeats: int) -
     return [(b, k, round(statistics.median(ms), 2)) for (b, k), ms in sorted(seen.items()) if b in batches]
 
 
-def table(base: RunConfig, batches: Iterable[int], repeats: int) -> list[Cell]:
-    """Load the pair and measure, one unmeasured run first."""
+def report(base: RunConfig, batches: Iterable[int], repeats: int, out: Path) -> Iterator[str]:
+    """Measure (one unmeasured run first), write the table to `out`, and say what it holds."""
     pair = load_pair(base)
     list(session({"lane": base}, list(PROMPTS[:1]), pair=pair, certify=False))
-    return measure(pair, base, batches, repeats)
+    cells = measure(pair, base, batches, repeats)
+    out.write_text("[\n" + ",\n".join(map(json.dumps, cells)) + "\n]\n", encoding="utf-8")
+    for rows, drafts, ms in cells:
+        yield f"{rows} rows, {drafts} drafts: {ms:.1f} ms"

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from engine.cache.pieces import Pieces, pieces_of, take
 from engine.cache.slots import SlotCache
 from engine.feed import Feed
 
@@ -26,8 +27,9 @@ class PaddedLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         b, h, _, d = key_states.shape
-        self.keys = key_states.new_empty(b, self.owner.capacity, h, d)
-        self.values = value_states.new_empty(b, self.owner.capacity, h, value_states.shape[-1])
+        # zeros, not empty: a pad may hold whatever lay beside a row, and attention weight 0 times NaN is NaN
+        self.keys = key_states.new_zeros(b, self.owner.capacity, h, d)
+        self.values = value_states.new_zeros(b, self.owner.capacity, h, value_states.shape[-1])
         self.is_initialized = True
 
     def update(
@@ -47,12 +49,10 @@ class PaddedLayer(CacheLayerMixin):
             self.owner.write_shadow(start, end)
         return self.keys[:, :end].transpose(1, 2), self.values[:, :end].transpose(1, 2)
 
-    def gather(self, flat: Tensor, rows: int, slots: int, source: CacheLayerMixin | None = None) -> None:
-        """Build both tensors by one flat gather: flat [rows * slots] indexes the [B * capacity] entries of `source`."""
+    def take(self, pieces: Pieces, rows: int, origin: CacheLayerMixin | None = None) -> None:
+        """Build both tensors from pieces of the [B * capacity] entries of `origin`, one copy each."""
         for name in ("keys", "values"):
-            old = getattr(source or self, name)
-            new = old.view(-1, *old.shape[2:]).index_select(0, flat)
-            setattr(self, name, new.view(rows, slots, *old.shape[2:]))
+            setattr(self, name, take(getattr(origin or self, name), pieces, rows))
         self.is_initialized = True
 
     def copy_rows(
@@ -77,7 +77,7 @@ class PaddedLayer(CacheLayerMixin):
     def grow(self, capacity: int) -> None:
         for name in ("keys", "values"):
             old = getattr(self, name)
-            new = old.new_empty(len(old), capacity, *old.shape[2:])
+            new = old.new_zeros(len(old), capacity, *old.shape[2:])
             new[:, : old.shape[1]] = old
             setattr(self, name, new)
 
@@ -179,20 +179,18 @@ class PaddedCache(Cache):
             row 0  A B C | d . .   ->  A B C D      (D was re-fed, its entry is kept; drafts dropped)
             row 1  . . x | y d e   ->  x y d e      (two pads leave, everything moves left by two)
 
-        One flat gather per tensor. Pads get a copy of a real entry: finite, and never visible. `by_row`: the copy of
-        the published code instead (papers.md 0.3).
+        One copy per tensor. Pads get what lies beside the row: finite, and never visible. `by_row`: the copy of the
+        published code instead (papers.md 0.3).
         """
         capacity = width + self.spare
-        slot = torch.arange(capacity, device=rows.device) - (target - source)[:, None]  # [B', capacity]
-        slot = slot.clamp_(0, self.width - 1)
-        flat = (rows[:, None] * self.capacity + slot).reshape(-1)
+        starts = (rows * self.capacity + source - target).tolist()
+        pieces = pieces_of(starts, capacity, self.rows * self.capacity)
         for layer in self.layers:
             if by_row:
                 layer.copy_rows(rows, source, target, width, capacity)
             else:
-                layer.gather(flat, len(rows), capacity)
-        self.shadow = self.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
-        self.visible = self.visible.view(-1).index_select(0, flat).view(len(rows), capacity)
+                layer.take(pieces, len(rows))
+        self.shadow, self.visible = take(self.shadow, pieces, len(rows)), take(self.visible, pieces, len(rows))
         column = torch.arange(capacity, device=rows.device)
         outside = (column < target[:, None]) | (column >= width)
         self.shadow[outside] = EMPTY
@@ -217,14 +215,14 @@ class PaddedCache(Cache):
         `by_row`: see `realign`.
         """
         capacity = width + self.spare
-        slot = (torch.arange(capacity, device=rows.device) - target[:, None]).clamp_(0, store.capacity - 1)
-        flat = (rows[:, None] * store.capacity + slot).reshape(-1)
-        for layer, source in zip(self.layers, store.layers, strict=True):
+        starts = (rows * store.capacity - target).tolist()
+        pieces = pieces_of(starts, capacity, store.rows * store.capacity)
+        for layer, origin in zip(self.layers, store.layers, strict=True):
             if by_row:
-                layer.copy_rows(rows, torch.zeros_like(rows), target, width, capacity, source)
+                layer.copy_rows(rows, torch.zeros_like(rows), target, width, capacity, origin)
             else:
-                layer.gather(flat, len(rows), capacity, source)
-        self.shadow = store.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
+                layer.take(pieces, len(rows), origin)
+        self.shadow = take(store.shadow, pieces, len(rows))
         column = torch.arange(capacity, device=rows.device)
         inside = (column >= target[:, None]) & (column < width)
         self.shadow[~inside] = EMPTY
