@@ -13,6 +13,8 @@ COMMANDS = {
     "inspect": "check a trace against the invariants: the first violation of each lane",
     "verify": "every method against plain decoding of each row alone: matches, and the class of every difference",
     "certify": "teacher-force a trace's rows: from which token on is an output wrong?",
+    "kvcheck": "hold a run's KV cache against a fresh prefill: the first layer and slot that differ",
+    "attention": "the share of attention mass on pads and dead slots, for one step",
     "train": "generate text, train the EAGLE-3 head or the draft model, publish",
     "export": "write a trained head as the full directory that speculators and vLLM read",
     "cuda": "compare float32 ids on a GPU with the CPU's",
