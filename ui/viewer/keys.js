@@ -19,6 +19,7 @@ export function mountKeys(stage, store, player, actions) {
     d: () => { if (!jump(store, player, differenceOf(...shown(store)))) actions.debug(); }, // D again: token by token
     v: () => jump(store, player, violationOf(...shown(store))),
     i: () => actions.inspect(),
+    m: () => actions.micro(),
     r: () => actions.repair(),
     p: () => actions.present(),
     ',': () => player.faster(-1),

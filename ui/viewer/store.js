@@ -21,6 +21,7 @@ export const INITIAL = {
   live: false, //       following the live edge
   debug: false, //      the divergence debugger is open
   inspect: false, //    the inspector is open, as long as a cell is pinned
+  micro: false, //      the microscope is open
   stopEmpty: false, //  playing stops when a row accepts nothing
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',
