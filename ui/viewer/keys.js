@@ -4,8 +4,7 @@
 import { lastStep, laneGap, laneWrong, shownRows } from './clock.js';
 import { firstViolation, firstWrong } from './gaps.js';
 import { brokenCell } from './verdict.js';
-
-const VIEWS = ['kinds', 'positions', 'mask', 'move'];
+import { VIEWS } from './views.js';
 
 export function mountKeys(stage, store, player, actions) {
   const does = {

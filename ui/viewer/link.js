@@ -3,6 +3,8 @@
 // file:<digest>:<name> of a file that was dropped here.
 // Read at the start and on popstate; written on pause, never faster than browsers allow.
 
+import { VIEWS } from './views.js';
+
 const OURS = ['t', 'r', 'row', 'cell', 'view', 'cmp', 'left', 'open', 'stop', 'note', 'ch'];
 const PAUSE_MS = 400;
 
@@ -13,7 +15,7 @@ export function readLink(search = location.search) {
   if (query.get('t')) out.trace = query.get('t');
   if (/^\d+$/.test(query.get('r') ?? '')) out.step = Number(query.get('r'));
   if (/^\d+$/.test(query.get('row') ?? '')) out.row = Number(query.get('row'));
-  if (['kinds', 'positions', 'mask', 'move'].includes(query.get('view'))) out.view = query.get('view');
+  if (VIEWS.includes(query.get('view'))) out.view = query.get('view');
   if (query.get('cmp')) out.right = query.get('cmp');
   if (query.get('left')) out.left = query.get('left');
   const open = (query.get('open') ?? '').split('.');

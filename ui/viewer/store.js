@@ -11,7 +11,7 @@ export const INITIAL = {
   cell: null, //        pinned {lane, row, index}; index = content token index
   note: null, //        a note pinned to a cell: {lane, row, index, text}
   hover: null, //       the same, under the pointer or the keyboard
-  view: 'kinds', //     open tensor view: kinds | positions | mask | move
+  view: 'kinds', //     open tensor view: one of views.js
   tensorsOpen: false,
   unfolded: false, //   prompts drawn cell by cell
   allRows: false,

@@ -195,7 +195,7 @@ const EN = {
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
     ['I', 'inspect the pinned cell'], ['M', 'look inside the round'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
-    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
+    [', .', 'slower, faster'], ['1 … 6', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
     ['Tab, then ← →', 'word by word inside a line; Enter pins it'],
   ],
 };
