@@ -9,6 +9,7 @@ COMMANDS = {
     "run": "decode prompts; one line per row: row<TAB>JSON string",
     "hero": "record the page's first run and check that it shows what it must",
     "contrast": "record the lessons' second run: pads masked, seen, counted",
+    "rounding": "record the lessons' third run: bfloat16, rounding beside bugs",
     "fetch": "fetch and convert the embedded model, with a progress bar",
     "inspect": "check a trace against the invariants: the first violation of each lane",
     "verify": "every method against plain decoding of each row alone: matches, and the class of every difference",

@@ -5,7 +5,7 @@ import { copyText } from './copy.js';
 import { shareUrl } from './link.js';
 import { t } from './strings.js';
 
-const WITHIN = ['faults']; // recorded for a chapter, which opens it
+const WITHIN = ['faults', 'rounding']; // recorded for a chapter, which opens it
 
 export function mountFoot(node, store, page, embedded, open, { drop: openDrop, export: openExport }) {
   const badge = el('span', { class: 'r-badge' });

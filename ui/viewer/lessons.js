@@ -11,7 +11,7 @@ import { mountKey } from './lesson_key.js';
 import { readLink } from './link.js';
 import { el } from './svg.js';
 
-const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'note', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'message'];
+const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'note', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'micro', 'message'];
 
 export async function mountLessons(at, store, player, page, embedded) {
   const load = createTraces(store, embedded);
@@ -46,7 +46,7 @@ export async function mountLessons(at, store, player, page, embedded) {
     writeProgress(progress);
     panel.panel.hidden = false;
     at.stage.classList.add('lesson');
-    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, message: '' });
+    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, micro: false, message: '' });
     draw();
     panel.panel.scrollIntoView({ block: 'nearest' });
   }

@@ -19,6 +19,7 @@ import { drawCompareButtons } from './compare_button.js';
 import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
 import { mountExport } from './export.js';
+import { mountMicroscope } from './microscope.js';
 import { mountNote } from './note.js';
 import { mountDrop } from './drop.js';
 import { mountLanes } from './lanes.js';
@@ -58,6 +59,7 @@ const actions = {
   repair: () => at.repair.querySelector('button').click(),
   present: () => modes.present(),
   drop: () => drop.open(),
+  micro: () => micro.toggle(),
   export: () => { if (!page.saved) saver.open(); },
   escape: () => panels.escape(),
 };
@@ -89,6 +91,7 @@ const jumpIn = (step, row, cell, right) => {
 };
 const drop = mountDrop(at, store, page, { show: showFile, jump: jumpIn });
 mountPredict(at, store, page, { jump: jumpIn });
+const micro = mountMicroscope(at, store);
 const note = mountNote(at, store, { jump: jumpIn });
 const saver = mountExport(at, store, source, page);
 const modes = mountModes(at, store);

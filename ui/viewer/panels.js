@@ -93,7 +93,7 @@ export function mountPanels(at, store, act) {
       else if (open) closeDebug();
     },
     /** The part of a link that says what is open. */
-    named: (link) => ({ debug: Boolean(link.debug), stopEmpty: Boolean(link.stopEmpty), inspect: Boolean(link.inspect && link.cell) }),
+    named: (link) => ({ micro: Boolean(link.micro), debug: Boolean(link.debug), stopEmpty: Boolean(link.stopEmpty), inspect: Boolean(link.inspect && link.cell) }),
   };
 }
 

@@ -4,6 +4,7 @@
 import { DROP } from './strings_drop.js';
 import { EXPORT, NOTE } from './strings_export.js';
 import { MARKDOWN } from './strings_markdown.js';
+import { MICRO } from './strings_micro.js';
 import { PREDICT } from './strings_predict.js';
 
 const EN = {
@@ -181,7 +182,7 @@ const EN = {
     hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
   },
 
-  markdown: MARKDOWN, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT,
+  markdown: MARKDOWN, micro: MICRO, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT,
   lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
 
   starting: 'Run {run}: waiting for the first round…',
@@ -197,8 +198,8 @@ const EN = {
   keys: [
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
-    ['I', 'inspect the pinned cell'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
-    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
+    ['I', 'inspect the pinned cell'], ['M', 'look inside the round'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
+    [', .', 'slower, faster'], ['1 … 6', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
     ['Tab, then ← →', 'word by word inside a line; Enter pins it'],
   ],
 };
