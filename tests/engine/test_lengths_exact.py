@@ -21,11 +21,13 @@ from tests.engine.test_rejection import TOKENS, K, Law, autoregressive, distance
 METHODS = ("eqspec", "exspec", "slots", "rollback")
 TARGET, HEAD = tiny_pair()
 HEADED = replace(pair_of(TARGET, None, None, stop_ids={1}, pad_id=1), head=HEAD)
+MTP = replace(HEADED, head=tiny_pair(kind="mtp")[1])
 DRAFTERS = {
     "ngram": ("llama", None),
     "draft_model": ("gpt2", "tiny"),
     "eagle3": ("head", None),
     "hybrid": ("head", None),
+    "mtp": ("mtp", None),
 }
 
 
@@ -58,7 +60,7 @@ def cases(draw: st.DrawFn) -> dict:
 def explore(method: str, proposer: str) -> Counter:
     """Run the generated batches; why drafts were as long as they were, and how often there was none by a rule."""
     family, draft = DRAFTERS[proposer]
-    pair, seen = HEADED if family == "head" else pairs.pair(family), Counter()
+    pair, seen = {"head": HEADED, "mtp": MTP}.get(family) or pairs.pair(family), Counter()
 
     def decode(rows: list, **config: object) -> tuple[list, list]:
         events = list(session({"a": RunConfig(dtype="float64", **config)}, rows, pair=pair, certify=False))

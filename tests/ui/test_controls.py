@@ -52,8 +52,8 @@ def test_a_job_has_the_three_lanes_with_positions_as_the_only_difference() -> No
         ({"k": float("inf")}, ["K", "inf"]),
         ({"max_new": 0}, ["New tokens per row", "is 0", "1 to 256"]),
         ({"max_new": 257}, ["New tokens per row", "257", "1 to 256"]),
-        ({"proposer": "draft_model"}, ["draft_model", "no smaller model", "ngram, eagle3, hybrid, self_skip"]),
-        ({"proposer": "mtp"}, ["'mtp'", "ngram, eagle3, hybrid, self_skip"]),
+        ({"proposer": "draft_model"}, ["draft_model", "no smaller model", "ngram, eagle3, hybrid"]),
+        ({"proposer": "medusa"}, ["'medusa'", "ngram, eagle3, hybrid"]),
         ({"proposer": None}, ["None", "ngram"]),
     ],
 )

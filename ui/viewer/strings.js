@@ -155,7 +155,7 @@ const EN = {
     bonus: 'not drafted: the token after the last draft ({why})', noDraft: 'no draft in this round ({why})',
     why: { full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended', acceptance: 'few of this row’s drafts were right lately', cost: 'more would not pay', confidence: 'the drafter was unsure', budget: 'the budget was used' },
     draftedBy: 'by {source}, draft {j} of {n}', draftedOther: '{source} drafted {other} here, draft {j} of {n}',
-    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head' },
+    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head', mtp: 'the MTP module', draft_small: 'the small draft model' },
     noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
     yes: 'yes, draft {j}: the row kept {k} of {n}', no: 'no: the row kept {k} of {n}; this is the target’s own token', all: 'the row kept {k} of {n}; this one comes on top',
     nothing: 'nothing to accept: no draft', notEmitted: 'another one was emitted',
