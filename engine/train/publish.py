@@ -26,7 +26,7 @@ are the target's). `python -m engine export eagle3 --out DIR` writes the full di
 """,
     "mtp": """# MTP module for {target}
 
-One decoder layer, reused for every draft, on hidden state {taps} of the target: {size:.1f} M weights, output over
+One decoder layer, reused for every draft, on hidden state {taps[0]} of the target: {size:.1f} M weights, output over
 {vocab} of the target's tokens. `head.safetensors` is the compact shard (matrices in 8 bits with a scale per row;
 embedding and output rows are the target's). `python -m engine export mtp --out DIR` writes all tensors, under the names
 that speculators uses. vLLM serves MTP only as native weights of some families, so not this one.
@@ -52,7 +52,7 @@ Trained by `python -m engine train generate`, `{kind}` and `publish` on text tha
 
 *draft n*: share accepted of the n-th drafts whose predecessors were accepted. *Tokens per round*: accepted + 1.
 
-Tokens per round beside the proposers that copy (`hybrid`: n-gram where two tokens repeat, else the EAGLE-3 head):
+Tokens per round on the same prompts, beside copying{hybrid}:
 
 {others}
 
@@ -134,7 +134,7 @@ def main(argv: list[str] | None = None) -> None:
             runs[name] = replay(scripts, make, args.k, 8, target.config.max_position_embeddings)
         result, others = table(runs[proposer], args.k), beside(runs)
         about = (
-            f"The first {args.count} prompts of `{args.prompts.name}`, greedy, K = {args.k}, at most {args.new} new "
+            f"The first {args.count} prompts of `{args.prompts.name}`, greedy, K = {args.k}, at most {args.new} new\n"
             "tokens; measured with the compact shard. The prompts share no template text with the training text."
         )
     (out / "README.md").write_text(card(args, progress, {**facts, "size": size / 1e6}, about, result, others))
@@ -156,6 +156,7 @@ def card(args: argparse.Namespace, progress: dict, facts: dict, about: str, resu
         about=about,
         table=result,
         others=others,
+        hybrid=" (`hybrid`: n-gram where two tokens repeat, else this head)" * (args.kind == "eagle3"),
         chained=":\n*draft 1* on the target's states, later ones on its own output and the text's tokens" * chained,
         phases=f", of draft 1 alone up to step {single}, of all these drafts from then on" * chained,
         curve=curve(progress["curve"]),
