@@ -16,7 +16,7 @@ COMMANDS = {
     "certify": "teacher-force a trace's rows: from which token on is an output wrong?",
     "kvcheck": "hold a run's KV cache against a fresh prefill: the first layer and slot that differ",
     "attention": "the share of attention mass on pads and dead slots, for one step",
-    "train": "generate text, train the EAGLE-3 head or the draft model, publish",
+    "train": "generate text, train the EAGLE-3 head, the MTP module or the draft model, publish, measure",
     "export": "write a trained head as the full directory that speculators and vLLM read",
     "cuda": "compare float32 ids on a GPU with the CPU's",
     "bench": "measure this machine: methods, overhead, gains, latency, or the page in a real browser",

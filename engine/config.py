@@ -6,7 +6,7 @@ from math import isfinite
 from engine import costs
 
 METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
-PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3", "hybrid")
+PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3", "hybrid", "mtp", "draft_small")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
 FAULTS = {
@@ -44,7 +44,6 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
     "method": ("minedraft",),
-    "proposer": ("mtp",),
 }
 
 #: What a row's draft length may follow, besides K and room (engine.lengths).

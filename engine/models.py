@@ -7,15 +7,15 @@ from pathlib import Path
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from engine import shelf
+from engine import shelf, shipped
 from engine.config import RunConfig
-from engine.digest import weights_sha256
+from engine.digest import file_sha256, weights_sha256
 from engine.load import ModelError, find, load_model, load_tokenizer
 from engine.pieces import pieces
 from engine.probe import probe
 from engine.propose.self_skip import layers_of, skip_layers
 from engine.support import longest_exact, refuse
-from engine.train import eagle3_shard
+from engine.train import draft_small, head_shard
 
 __all__ = ["ModelError", "Pair", "common_vocabulary", "load_pair", "pair_of"]
 
@@ -38,7 +38,7 @@ class Pair:
     context: int
     positions: str
     info: dict
-    head: nn.Module | None = None  # an EAGLE-3 head for this target
+    head: nn.Module | None = None  # an EAGLE-3 head or MTP module for this target
 
     @property
     def templated(self) -> bool:
@@ -79,6 +79,8 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     report = progress or (lambda stage, fraction: None)
     place = find(config.target, cache, progress)
     report("load", 0.0)
+    if reason := shipped.lacking(config.proposer, config.target):
+        raise ModelError(f"proposer {config.proposer!r} cannot draft: {reason}. proposer='ngram' works with any target")
     tokenizer = load_tokenizer(place)
     target = load_model(place, config.dtype, config.device)
     refuse(target, config.max_new)
@@ -92,26 +94,21 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
         width = common_vocabulary(tokenizer, load_tokenizer(folder), config.target, config.draft)
         draft, names["draft"] = load_model(folder, config.dtype, config.device), config.draft
         refuse(draft, config.max_new)
+    elif config.proposer == "draft_small":
+        draft, names["draft"] = draft_small.load(shipped.SHARDS["draft_small"].parent, target), "draft_small"
     hashes = {"target": weights_sha256(Path(place)), "draft": weights_sha256(Path(folder))}
+    if config.proposer == "draft_small":
+        hashes["draft"] = file_sha256(shipped.SHARDS["draft_small"])
     pair = pair_of(target, draft, tokenizer, width=width, names=names, hashes=hashes)
     if lost := sorted(i for i in pair.stop_ids if i >= pair.vocab):
         raise ModelError(f"stop ids {lost} lie outside the {pair.vocab} tokens that the pair shares: no row could end")
-    if config.proposer in ("eagle3", "hybrid"):
-        pair = replace(pair, head=shipped_head(config.target, target))
+    if config.proposer in ("eagle3", "hybrid", "mtp"):
+        pair = replace(pair, head=head_shard.load(shipped.SHARDS[config.proposer].parent, target))
     probe(pair.target, pair.vocab)
     if config.proposer == "draft_model":
         probe(pair.draft, pair.vocab)
     report("load", 1.0)
     return pair
-
-
-def shipped_head(name: str, target: PreTrainedModel) -> nn.Module:
-    """The EAGLE-3 head in assets/, which belongs to the shelf's model. Raises ModelError for any other target."""
-    folder = Path(__file__).resolve().parents[1] / eagle3_shard.HEAD
-    if name != shelf.NAME or not (folder / eagle3_shard.FILE).is_file():
-        works = f"target={shelf.NAME!r} with {eagle3_shard.HEAD / eagle3_shard.FILE}, or proposer='ngram'"
-        raise ModelError(f"no EAGLE-3 head was trained for {name}: use {works}")
-    return eagle3_shard.load(folder, target)
 
 
 def pair_of(

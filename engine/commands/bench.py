@@ -1,7 +1,6 @@
 """Measure this machine: methods against plain decoding; moving KV and recording; gains; latency; the page."""
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from engine.propose import Draft, doubtful
 from engine.propose.states import States
 from engine.row import Row
 from engine.sampling import SharedNoise
-from engine.train.eagle3_head import Eagle3Head
+from engine.train.draft_head import DraftHead
 
 
 class Eagle3:
@@ -25,7 +25,7 @@ class Eagle3:
 
     def __init__(
         self,
-        head: Eagle3Head,
+        head: DraftHead,
         embed: torch.nn.Module,  # the target's input embedding
         *,
         k: int,
@@ -122,7 +122,7 @@ class Eagle3:
         if hidden is None:
             raise ValueError(f"{self.name} needs the target's hidden states {self.layers}")
         states = torch.cat([hidden.layers[n] for n in self.layers], dim=-1)
-        return self.head.fuse(states.to(self.head.fc.weight.dtype))
+        return self.head.fuse(states.to(self.head.lm_head.weight.dtype))
 
     def _catch_up(self, rows: list[Row], at: Tensor) -> Tensor:  # [B, 1, H]
         """Feed every pair whose states are known by now; the head's output at each row's last pair.

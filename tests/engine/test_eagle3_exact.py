@@ -1,4 +1,4 @@
-"""EAGLE-3 and hybrid drafts in every exact method: ids equal to the row run alone, whatever the head says."""
+"""EAGLE-3, MTP and hybrid drafts in every exact method: ids equal to the row run alone, whatever the head says."""
 
 from dataclasses import replace
 
@@ -15,16 +15,18 @@ from tests.engine.heads import tiny_pair
 
 TARGET, HEAD = tiny_pair()
 PAIR = replace(pair_of(TARGET, None, None, stop_ids={1}, pad_id=1), head=HEAD)
+MTP = replace(PAIR, head=tiny_pair(kind="mtp")[1])
 prompts = st.lists(st.lists(st.integers(0, 63), min_size=1, max_size=12), min_size=1, max_size=4)
 
 
 def decode(rows: list[list[int]], **config: object) -> tuple[list[list[int]], list, dict]:
-    events = list(session({"a": RunConfig(dtype="float64", **config)}, rows, pair=PAIR, certify=False))
+    pair = MTP if config.get("proposer") == "mtp" else PAIR
+    events = list(session({"a": RunConfig(dtype="float64", **config)}, rows, pair=pair, certify=False))
     lane = fold(events).lanes["a"]
     return [r.ids for r in lane.rows.values()], [e for e in events if isinstance(e, Violation)], lane.totals
 
 
-@pytest.mark.parametrize("proposer", ["eagle3", "hybrid"])
+@pytest.mark.parametrize("proposer", ["eagle3", "mtp", "hybrid"])
 @pytest.mark.parametrize("method", ["eqspec", "exspec", "slots", "rollback"])
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(
@@ -46,9 +48,10 @@ def test_ids_equal_the_row_run_alone(
     assert violations == []
 
 
-def test_a_random_head_has_some_draft_accepted_and_some_rejected() -> None:
+@pytest.mark.parametrize("proposer", ["eagle3", "mtp"])
+def test_a_random_head_has_some_draft_accepted_and_some_rejected(proposer: str) -> None:
     rows = [[n, n + 1, n + 2] for n in range(0, 40, 2)]
-    _, _, totals = decode(rows, method="eqspec", proposer="eagle3", k=3, max_new=20)
+    _, _, totals = decode(rows, method="eqspec", proposer=proposer, k=3, max_new=20)
     assert 0 < totals["accepted"] < totals["drafted"]
 
 

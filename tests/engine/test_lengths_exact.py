@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from engine.fold import fold
 from engine.lengths import Lengths
 from engine.models import pair_of
 from engine.row import Row
-from engine.trace import Propose, Violation
+from engine.trace import Commit, Propose, Schedule, Violation
 from tests.engine import pairs
 from tests.engine.heads import tiny_pair
 from tests.engine.test_rejection import TOKENS, K, Law, autoregressive, distance, one_round, table
@@ -21,11 +22,13 @@ from tests.engine.test_rejection import TOKENS, K, Law, autoregressive, distance
 METHODS = ("eqspec", "exspec", "slots", "rollback")
 TARGET, HEAD = tiny_pair()
 HEADED = replace(pair_of(TARGET, None, None, stop_ids={1}, pad_id=1), head=HEAD)
+MTP = replace(HEADED, head=tiny_pair(kind="mtp")[1])
 DRAFTERS = {
     "ngram": ("llama", None),
     "draft_model": ("gpt2", "tiny"),
     "eagle3": ("head", None),
     "hybrid": ("head", None),
+    "mtp": ("mtp", None),
 }
 
 
@@ -58,7 +61,7 @@ def cases(draw: st.DrawFn) -> dict:
 def explore(method: str, proposer: str) -> Counter:
     """Run the generated batches; why drafts were as long as they were, and how often there was none by a rule."""
     family, draft = DRAFTERS[proposer]
-    pair, seen = HEADED if family == "head" else pairs.pair(family), Counter()
+    pair, seen = {"head": HEADED, "mtp": MTP}.get(family) or pairs.pair(family), Counter()
 
     def decode(rows: list, **config: object) -> tuple[list, list]:
         events = list(session({"a": RunConfig(dtype="float64", **config)}, rows, pair=pair, certify=False))
@@ -153,3 +156,42 @@ def test_under_rejection_sampling_a_row_s_text_and_lengths_do_not_depend_on_its_
     assert mixed[: len(alone)] == alone
     assert len({*alone}) > 1
     assert fold(runs[0]).lanes["a"].rows[0].ids == fold(runs[1]).lanes["a"].rows[0].ids
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"adapt": {"confidence"}, "floor": 0.02},
+        {"budget": 3},
+        {"adapt": {"acceptance", "confidence"}, "budget": 5, "floor": 0.02},
+    ],
+    ids=["confidence", "budget", "all"],
+)
+def test_a_drafter_whose_drafts_were_cut_goes_on_from_what_was_kept(method: str, rule: dict) -> None:
+    """Every draft is what the drafter says behind the row's text alone, nothing cached: so its KV is the row's own."""
+    config = RunConfig(method=method, proposer="draft_model", draft="tiny", k=5, max_new=24, dtype="float64", **rule)
+    prompts, pair = [[5, 6, 7], [9], [8, 1, 4, 4, 30, 21], [60, 2, 11, 40]], pairs.pair("llama", 0.1)
+    texts, order, seen = dict(enumerate(map(list, prompts))), [], Counter()
+    for event in session({"a": config}, prompts, pair=pair, certify=False):
+        if isinstance(event, Schedule):
+            order = event.rows
+        elif isinstance(event, Propose):
+            for row, tokens, why in zip(order, event.tokens, event.why, strict=True):
+                assert tokens == alone(pair.draft, texts[row], len(tokens)), f"step {event.step}, row {row}"
+                seen[why] += 1
+                seen["drafts"] += len(tokens)
+        elif isinstance(event, Commit):
+            seen["kept"] += sum(event.accepted)
+            for row, tokens in zip(order, event.emitted, strict=True):
+                texts[row] = texts[row] + tokens
+    assert sum(seen[w] for w in RULES) > 10
+    assert 0 < seen["kept"] < seen["drafts"]
+
+
+def alone(model: torch.nn.Module, ids: list[int], drafts: int) -> list[int]:
+    """The model's greedy continuation, every token from a forward over everything before it."""
+    out = list(ids)
+    for _ in range(drafts):
+        out.append(int(model(torch.tensor([out])).logits[0, -1].argmax()))
+    return out[len(ids) :]

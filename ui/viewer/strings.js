@@ -168,7 +168,7 @@ const EN = {
       budget: 'the budget was used', done: 'the row has ended',
     },
     draftedBy: 'by {source}, draft {j} of {n}', draftedOther: '{source} drafted {other} here, draft {j} of {n}',
-    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head' },
+    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head', mtp: 'the MTP module', draft_small: 'the small draft model' },
     noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
     yes: 'yes, draft {j}: the row kept {k} of {n}', no: 'no: the row kept {k} of {n}; this is the target’s own token', all: 'the row kept {k} of {n}; this one comes on top',
     nothing: 'nothing to accept: no draft', notEmitted: 'another one was emitted',
