@@ -108,6 +108,7 @@ class RunConfig:
     faults: frozenset[str] | None = None  # None: those the method was published with
     fidelity: str = "exact"  # paper: as the published code does it (engine.methods.published)
     arrivals: tuple[float, ...] | str = ()  # a step for each prompt, or "poisson:RATE" (see engine.arrivals)
+    processors: str = "refuse"  # a model that asks for penalties is refused; "none": decode without them, on all sides
     chat: bool = True  # prompts go through the chat template
     dtype: str = "float32"
     device: str = "cpu"
@@ -117,6 +118,7 @@ class RunConfig:
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
         self._choice("fidelity", ("exact", "paper"))
+        self._choice("processors", ("refuse", "none"))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)

@@ -14,6 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", help="shelf name, folder or hub name (default: the trace's own)")
     parser.add_argument("--dtype", help="default: the trace's own")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument(
+        "--processors", help="none: without the penalties that the model asks for (default: the trace's)"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -41,7 +44,9 @@ def main(args: argparse.Namespace) -> int:
     target = args.target or (known.get("name") if isinstance(known, dict) else None)
     if not isinstance(target, str) or not target:
         raise ConfigError("target", target, "this trace names no model; give --target")
-    config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device)
+    recorded = {lane.config.get("processors") for lane in state.lanes.values()}
+    processors = args.processors or ("none" if "none" in recorded else "refuse")
+    config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device, processors=processors)
     pair, judged, wrong = load_pair(config), 0, False
     noise = FLOOR[pair.target.dtype]
     for name, lane in state.lanes.items():

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drafting.add_arguments(parser)
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--processors", default="refuse", help="none: leave out penalties that the model asks for")
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
     parser.add_argument("--fault", action="append", help="a fault for the methods that know it, or 'none' (see run)")
     parser.add_argument("--shrink", type=Path, metavar="FILE", help="write the smallest failing batch here, as a test")
@@ -111,6 +112,7 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
         dtype=dtype,
         device=args.device,
         chat=not args.raw,
+        processors=args.processors,
     )
 
 
