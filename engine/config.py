@@ -87,7 +87,7 @@ class RunConfig:
     top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: those the method was published with
-    fidelity: str = "exact"
+    fidelity: str = "exact"  # bitwise: slots with fixed shapes (see engine.bitwise)
     arrivals: tuple[float, ...] = ()
     chat: bool = True  # prompts go through the chat template
     dtype: str = "float32"
@@ -97,7 +97,11 @@ class RunConfig:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
-        self._choice("fidelity", ("exact",))
+        self._choice("fidelity", ("exact", "bitwise"))
+        if self.fidelity == "bitwise" and (self.method != "slots" or self.sampling != "greedy"):
+            raise ConfigError(
+                "fidelity", "bitwise", "method='slots' with sampling='greedy': only there shapes are fixed"
+            )
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)

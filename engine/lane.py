@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from engine import accept, check, feed, trace
+from engine.bitwise import shapes_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
@@ -51,6 +52,7 @@ class Lane(Scribe):
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
         self.noise = noise_of(config)
+        self.shapes = shapes_of(config, [p["ids"] for p in header.prompts])
         self.states: States | None = None  # what the last forward leaves for a drafter that reads hidden states
         self.counts = {
             "rounds": 0,
@@ -76,6 +78,10 @@ class Lane(Scribe):
         t = self.config.k + 1 if self.proposer else 1
         longest = max(len(r.ids) for r in self.rows)
         return PaddedCache(self.layers, rows or len(self.rows), longest + 2 * t, 2 * t, self.config.device)
+
+    def fixed(self, fed: feed.Feed, prefill: bool = False) -> feed.Feed:
+        """`fed` in the shape that the bitwise mode asks for; otherwise as it is."""
+        return self.shapes.fixed(fed, self.pair.pad_id if prefill else None) if self.shapes else fed
 
     def schedule(self, rows: list[Row], group: int = 0) -> trace.Event:
         """Begin a step with these rows."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import torch
 import transformers
 
-from engine import equivalence, trace
+from engine import bitwise, equivalence, trace
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
 from engine.lane import Lane, noise_of
@@ -44,7 +44,8 @@ def session(
 
     Yields a header, the lanes' events, a compare event per row (unless `certify` is False) and an end per lane and
     for the session. `stop` is asked before every step. Lanes share target, draft and device of the first lane.
-    Raises ConfigError for prompts that cannot run and ModelError for a pair that cannot be loaded.
+    Raises ConfigError for prompts that cannot run, ModelError for a pair that cannot be loaded, and BitwiseError where
+    that mode does not hold on this machine.
     """
     first = next(iter(lanes.values()))
     pair = pair or load_pair(first)
@@ -54,6 +55,9 @@ def session(
         raise ConfigError("prompts", len(ids), f"give 1 to {most} prompts")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
     header = header_of(lanes, pair, texts, ids, title)
+    for config in lanes.values():
+        if shapes := bitwise.shapes_of(config, ids):
+            bitwise.self_test(pair, shapes, min(config.batch or len(ids), len(ids)), config.k)
     yield from _Stream(lanes, pair, header, stop or (lambda: False), certify, observer)
 
 

@@ -17,7 +17,8 @@ def slots(lane: Lane) -> Iterator[Event]:
     """
     config, rows = lane.config, lane.live
     capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in rows) + config.k + 1
-    cache = SlotCache(lane.layers, len(rows), max(capacity, *(len(r.ids) for r in rows)), config.device)
+    capacity = lane.shapes.capacity if lane.shapes else max(capacity, *(len(r.ids) for r in rows))
+    cache = SlotCache(lane.layers, len(rows), capacity, config.device, whole=bool(lane.shapes))
     yield from prefill(lane, cache, "right")
     while True:
         yield from settle(lane, cache, rows)
@@ -28,10 +29,10 @@ def slots(lane: Lane) -> Iterator[Event]:
         yield lane.schedule(rows)
         draft = lane.propose(rows, [r.room - 1 for r in rows])
         yield from lane.proposed(rows, draft)
-        fed = feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone())
-        out = lane.verify(cache, fed)
-        accepted, token = lane.choose(rows, out.logits, draft)
-        yield from lane.verified(cache, fed, out.logits, accepted, "slots", token=token)
+        fed = lane.fixed(feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone()))
+        logits = lane.verify(cache, fed).logits[:, : draft.tokens.shape[1] + 1]
+        accepted, token = lane.choose(rows, logits, draft)
+        yield from lane.verified(cache, fed, logits, accepted, "slots", token=token)
         yield lane.commit(rows, draft, accepted, token)
 
 
