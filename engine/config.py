@@ -106,7 +106,7 @@ class RunConfig:
     top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: those the method was published with
-    fidelity: str = "exact"  # paper: as the published code does it (engine.methods.published)
+    fidelity: str = "exact"  # paper: as the published code does it; bitwise: slots with fixed shapes (engine.bitwise)
     arrivals: tuple[float, ...] | str = ()  # a step for each prompt, or "poisson:RATE" (see engine.arrivals)
     processors: str = "refuse"  # a model that asks for penalties is refused; "none": decode without them, on all sides
     chat: bool = True  # prompts go through the chat template
@@ -117,7 +117,7 @@ class RunConfig:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
-        self._choice("fidelity", ("exact", "paper"))
+        self._choice("fidelity", ("exact", "paper", "bitwise"))
         self._choice("processors", ("refuse", "none"))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
@@ -173,7 +173,10 @@ class RunConfig:
             raise ConfigError("arrivals", self.arrivals, f"give steps from 0 to {MAX_STEP}, one for each prompt")
 
     def _fidelity(self) -> None:
-        if self.fidelity == "exact":
+        if self.fidelity == "bitwise" and (self.method != "slots" or self.sampling != "greedy"):
+            works = "method='slots' with sampling='greedy': only there shapes are fixed"
+            raise ConfigError("fidelity", self.fidelity, works)
+        if self.fidelity != "paper":
             return
         if self.method not in PUBLISHED_EXACT:
             works = (
