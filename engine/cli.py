@@ -14,10 +14,12 @@ COMMANDS = {
     "inspect": "check a trace against the invariants: the first violation of each lane",
     "verify": "every method against plain decoding of each row alone: matches, and the class of every difference",
     "certify": "teacher-force a trace's rows: from which token on is an output wrong?",
-    "train": "generate text, train the EAGLE-3 head or the draft model, publish",
+    "kvcheck": "hold a run's KV cache against a fresh prefill: the first layer and slot that differ",
+    "attention": "the share of attention mass on pads and dead slots, for one step",
+    "train": "generate text, train the EAGLE-3 head, the MTP module or the draft model, publish, measure",
     "export": "write a trained head as the full directory that speculators and vLLM read",
     "cuda": "compare float32 ids on a GPU with the CPU's",
-    "bench": "measure this machine: the methods, or the page in a real browser",
+    "bench": "measure this machine: methods, overhead, gains, latency, or the page in a real browser",
 }
 
 

@@ -11,12 +11,14 @@ import torch
 from torch import Tensor
 
 from engine import accept, check, feed, trace
+from engine.arrivals import step_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
 from engine.equivalence import Witness
 from engine.fold import Fold
 from engine.forward import Output, forward
+from engine.lengths import Lengths
 from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
 from engine.propose.states import States
@@ -45,12 +47,14 @@ class Lane(Scribe):
         self.name, self.config, self.pair, self.proposer = name, config, pair, proposer
         self.rows = rows
         self.batch_rows: list[Row] = []  # rows of this step, finished ones included, in batch order
+        self.ended: set[int] = set()  # rows whose end is in the trace
         self.step, self.batch, self.draft_id = step - 1, batch, 0
         self.fold, self.checker = Fold(), check.Checker()
         self.fold.push(header)
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
         self.noise = noise_of(config)
+        self.lengths = Lengths(config)
         self.states: States | None = None  # what the last forward leaves for a drafter that reads hidden states
         self.counts = {
             "rounds": 0,
@@ -85,11 +89,17 @@ class Lane(Scribe):
         joined, left = [r for r in now if r not in before], [r for r in before if r not in now]
         return self._emit(trace.Schedule(rows=now, group=group, batch=self.batch, joined=joined, left=left))
 
+    def wait(self, arrive: float) -> None:
+        """Nothing to decode until then: the clock jumps, so that the next step is the first one of that request."""
+        self.step = max(self.step, step_of(arrive) - 1)
+
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
-        """Ask the proposer for at most min(K, limit) drafts per row."""
+        """Ask the proposer for at most min(K, limit) drafts per row, fewer where the draft length adapts."""
         self.draft_id += 1
         with self.timed("propose"):
-            return self.proposer.propose(rows, [min(self.config.k, n) for n in limits], self.noise)
+            allowed, why = self.lengths.allowed(rows, [min(self.config.k, n) for n in limits])
+            draft = self.proposer.propose(rows, allowed, self.noise)
+            return self.lengths.shorten(rows, draft, why)
 
     def no_draft(self, rows: list[Row]) -> Draft:
         """An empty draft, for a prefill or a plain step."""
@@ -145,8 +155,8 @@ class Lane(Scribe):
         for row, d, j, n, t in zip(rows, draft.listed(), accepted.tolist(), agreed, token.tolist(), strict=True):
             # below what agreed, the target's own choice is the next draft: the target would have said the same
             last = "p" if row.generated == 0 else "a" if j < n else "b" if j == len(d) else "c"
-            tokens.append([*d[:j], t])
-            kinds.append("a" * j + last)
+            tokens.append([] if row.done else [*d[:j], t])
+            kinds.append("" if row.done else "a" * j + last)
         return self.commit_tokens(rows, draft, agreed, tokens, kinds)
 
     def commit_tokens(
@@ -154,6 +164,7 @@ class Lane(Scribe):
     ) -> trace.Event:
         """Append these tokens to the rows, as far as their limits allow. `agreed`: drafts the target agreed with."""
         emitted, cuts, kept = [], [], []
+        drafted = [i for i, r in enumerate(rows) if not r.done]  # a row kept beyond its end has no drafter any more
         for row, new, n in zip(rows, tokens, agreed, strict=True):
             out, cut = row.commit(new)
             emitted.append(out)
@@ -165,8 +176,11 @@ class Lane(Scribe):
         self.counts["accepted"] += sum(agreed)
         self.counts["emitted"] += sum(map(len, emitted))
         self.counts["discarded"] += sum(max(0, n - len(new)) for n, new in zip(agreed, tokens, strict=True))
+        lens = [len(d) for d in draft.listed()]
+        judged, verified, right, kept = ([of[i] for i in drafted] for of in (rows, lens, agreed, kept))
+        self.lengths.observe(judged, verified, right)
         if self.proposer:
-            self.proposer.observe(rows, [len(d) for d in draft.listed()], kept, self.states)
+            self.proposer.observe(judged, verified, kept, self.states.rows(drafted))
         kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
         cut = cuts if any(cuts) else []
         return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))
@@ -181,7 +195,9 @@ class Lane(Scribe):
         for row in self.batch_rows:
             if self.noise:
                 self.noise.forget(row.row, len(row.ids))
-            if row.done:
+            if row.done and row.row not in self.ended:
+                self.ended.add(row.row)
+                self.lengths.drop(row.row)
                 if self.proposer:
                     self.proposer.drop(row.row)
                 yield self._emit(trace.RowDone(row=row.row, reason=row.done, tokens=len(row.output)))

@@ -10,15 +10,13 @@ import torch
 import transformers
 
 from engine import equivalence, trace
+from engine.arrivals import arrivals_of
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
 from engine.lane import Lane, noise_of
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
-from engine.propose import Proposer
-from engine.propose.draft_model import DraftModel
-from engine.propose.eagle3 import Eagle3
-from engine.propose.ngram import NGram
+from engine.propose.build import proposer_of
 from engine.row import Row
 
 #: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
@@ -52,9 +50,12 @@ def session(
     most = MAX_PROMPTS if all(config.batch for config in lanes.values()) else MAX_ROWS
     if not ids or len(ids) > most:
         raise ConfigError("prompts", len(ids), f"give 1 to {most} prompts")
+    arrive = arrivals_of(first, len(ids))
+    if other := next((c for c in lanes.values() if arrivals_of(c, len(ids)) != arrive), None):
+        raise ConfigError("arrivals", other.arrivals, "the lanes of a session share their requests: give all the same")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
-    header = header_of(lanes, pair, texts, ids, title)
-    yield from _Stream(lanes, pair, header, stop or (lambda: False), certify, observer)
+    header = header_of(lanes, pair, texts, ids, title, arrive)
+    yield from Session(lanes, pair, header, stop or (lambda: False), certify, observer)
 
 
 def encode(pair: Pair, prompt: str | list[int], config: RunConfig, row: int) -> list[int]:
@@ -71,7 +72,12 @@ def encode(pair: Pair, prompt: str | list[int], config: RunConfig, row: int) -> 
 
 
 def header_of(
-    lanes: dict[str, RunConfig], pair: Pair, texts: list[str], ids: list[list[int]], title: str
+    lanes: dict[str, RunConfig],
+    pair: Pair,
+    texts: list[str],
+    ids: list[list[int]],
+    title: str,
+    arrive: list[float],
 ) -> trace.Header:
     first = next(iter(lanes.values()))
     return trace.Header(
@@ -86,33 +92,11 @@ def header_of(
         pad_id=pair.pad_id,
         positions=pair.positions,
         chat=first.chat and getattr(pair, "templated", True),
-        prompts=[{"row": n, "text": t, "ids": i, "arrive": 0} for n, (t, i) in enumerate(zip(texts, ids, strict=True))],
+        prompts=[
+            {"row": n, "text": t, "ids": i, "arrive": a}
+            for n, (t, i, a) in enumerate(zip(texts, ids, arrive, strict=True))
+        ],
         lanes=[{"lane": name, "config": config.to_json()} for name, config in lanes.items()],
-    )
-
-
-def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | None:
-    """The configured proposer for these rows, fresh; none for autoregressive decoding."""
-    if config.method == "autoregressive":
-        return None
-    if config.proposer == "ngram":
-        return NGram(config.k, config.device)
-    if config.proposer == "eagle3":
-        embed, stop_ids = pair.target.get_input_embeddings(), pair.stop_ids
-        limits = {"k": config.k, "context": pair.context, "stop_ids": stop_ids, "device": config.device}
-        return Eagle3(pair.head, embed, **limits)
-    # a row without a stop rule runs until the slowest row of its batch is done
-    longest = [r.prompt + config.max_new * (config.k + 1 if r.endless else 1) for r in rows]
-    return DraftModel(
-        pair.draft,
-        k=config.k,
-        vocab=pair.vocab,
-        context=pair.context,
-        stop_ids=pair.stop_ids,
-        device=config.device,
-        capacity=max(min(n, r.context) for n, r in zip(longest, rows, strict=True)),
-        places=min(config.window or 0, len(rows)),
-        name=config.proposer,
     )
 
 
@@ -129,10 +113,10 @@ def decode(
     endless = bool(config.faults & {"no_stop", "fastest_ends"})
     stop_ids = frozenset() if endless else pair.stop_ids
     rows = [
-        Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless)
+        Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless, p["arrive"])
         for p in header.prompts
     ]
-    pooled = config.method == "exspec"  # it makes its own batches
+    pooled = config.method == "exspec" or config.refill  # these make their own batches
     size, step, totals = len(rows) if pooled else config.batch or len(rows), 0, {}
     for batch, at in enumerate(range(0, len(rows), size)):
         part = rows[at : at + size]
@@ -145,7 +129,7 @@ def decode(
     yield trace.End(lane=name, step=max(0, step - 1), status="done", totals=totals)
 
 
-class _Stream:
+class Session:
     """Interleaves the lanes, numbers the events, adds token pieces and comparisons."""
 
     def __init__(

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from engine.config import MAX_K, ConfigError
+from engine.shipped import lacking
 from ui import lanes
 
 MAX_PROMPTS = 8
@@ -13,6 +14,9 @@ MAX_CHARS = 20_000  # a prompt; the engine checks tokens against its context
 PROPOSERS = {
     "ngram": "n-gram: copies from the row's own text",
     "eagle3": "EAGLE-3: one small layer on the model's own states, trained here",
+    "hybrid": "hybrid: n-gram where two or more tokens repeat, else EAGLE-3",
+    "mtp": "MTP: one layer on the model's last states, fed its own output, trained here",
+    "draft_small": "small draft model: two layers, trained here to agree with the model",
     "self_skip": "self-skip: the model with some layers left out",
     "draft_model": "draft model: a smaller model with the same vocabulary",
 }
@@ -34,9 +38,10 @@ class Offer:
 
     def unavailable(self) -> dict[str, str]:
         """Proposers that cannot be chosen, with the reason."""
-        if self.draft:
-            return {}
-        return {"draft_model": f"no smaller model with the vocabulary of {self.target} is on this server"}
+        reasons = {name: why for name in PROPOSERS if (why := lacking(name, self.target))}
+        if not self.draft:
+            reasons["draft_model"] = f"no smaller model with the vocabulary of {self.target} is on this server"
+        return reasons
 
 
 def split(text: str) -> list[str]:

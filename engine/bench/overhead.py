@@ -1,4 +1,4 @@
-"""What realigning costs beside a plain copy of the same bytes, and what recording a trace costs beside the run."""
+"""What moving KV costs beside a plain copy of the same bytes, and what moving and recording take of a whole run."""
 
 import statistics
 import time
@@ -6,55 +6,78 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from engine.bench.methods import PROMPTS, Timing, measure
+from engine.bench.methods import PROMPTS, measure
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
 from engine.models import load_pair
 
+SLOTS = (128, 256, 512)
+PASSES = 30  # of a realignment and of a clone
 
-def report(batch: int, slots: int, max_new: int, repeats: int) -> Iterator[str]:
-    """Lines of the report; every ratio is a median over alternating runs in this process."""
-    pair = load_pair(RunConfig(proposer="self_skip"))
+
+def report(batch: int, proposer: str, k: int, max_new: int, repeats: int) -> Iterator[str]:
+    """Lines of the report; every ratio comes from one process in which its two sides alternate."""
+    pair = load_pair(RunConfig(proposer=proposer))
     config = pair.target.config
-    heads, dim = config.num_key_value_heads, config.hidden_size // config.num_attention_heads
-    yield f"realign, {config.num_hidden_layers} layers, B={batch}, S={slots}, against clone() of the same tensors"
-    ratio = realign_ratio(config.num_hidden_layers, batch, slots, heads, dim, repeats)
-    yield f"  ratio {ratio:.2f} (median of {repeats})"
-    common = {"proposer": "self_skip", "k": 4, "max_new": max_new}
-    configs = {m: RunConfig(method=m, **common) for m in ("eqspec", "slots", "exspec", "rollback")}
-    timings = measure(configs, list(PROMPTS[:batch]), max(1, repeats // 10), pair)
-    yield f"{'method':<10}{'realign':>9}{'join+split':>12}{'check':>8}{'record and rest':>17}   share of the run"
+    sizes = (config.num_hidden_layers, batch, config.num_key_value_heads, pair.info["target"]["head_dim"])
+    yield f"realigning {sizes[0]} layers of B={batch}, times a clone of the same bytes ({PASSES} passes)"
+    yield f"{'slots':>7}{'MB':>7}{'one copy':>10}{'row by row, as published':>26}"
+    for slots in SLOTS:
+        megabytes, fast, slow = realign_ratios(*sizes, slots, PASSES)
+        yield f"{slots:>7}{megabytes:>7.0f}{fast:>10.2f}{slow:>26.2f}"
+    common = {"proposer": proposer, "k": k, "max_new": max_new}
+    configs = {
+        "eqspec": RunConfig(method="eqspec", **common),
+        "eqspec, paper": RunConfig(method="eqspec", fidelity="paper", **common),
+        "exspec": RunConfig(method="exspec", **common),
+        "slots": RunConfig(method="slots", **common),
+        "rollback": RunConfig(method="rollback", **common),
+    }
+    timings = measure(configs, PROMPTS[:batch], repeats, pair)
+    yield f"{proposer}, K={k}, B={batch}, {max_new} tokens, {repeats} alternating runs; shares of the run's seconds"
+    yield (
+        f"{'method':<15}{'of eqspec':>10}{'verify':>8}{'moving KV':>11}{'recording':>11}{'ms a round':>12}"
+        f"{'moved MB':>10}{'compacted':>11}{'fed':>7}{'rounds':>8}"
+    )
     for name, t in timings.items():
-        moving = t.share("join") + t.share("split")
-        yield f"{name:<10}{t.share('realign'):>9.1%}{moving:>12.1%}{t.share('check'):>8.1%}{rest(t):>17.1%}"
+        moving = sum(map(t.share, MOVING))
+        rounds = t.totals["rounds"]
+        yield (
+            f"{name:<15}{t.gain(timings['eqspec']):>10.2f}{t.share('verify'):>8.1%}{moving:>11.2%}"
+            f"{t.recording / sum(t.seconds):>11.2%}{1e3 * t.recording / rounds:>12.2f}"
+            f"{t.megabytes('realign', 'join', 'split', 'grow'):>10.1f}{t.megabytes('compact'):>11.1f}"
+            f"{t.totals['fed'] // repeats:>7}{rounds // repeats:>8}"
+        )
+    yield "of eqspec: tokens per second. recording: the trace's events built, folded, checked and written as JSON."
+    yield "moved: realign, join, split, grow. compacted: rows that take the place of one that left the batch."
 
 
-def rest(t: Timing) -> float:
-    """Everything outside the timed phases: building and folding the events, and the method's own Python."""
-    return 1.0 - sum(t.phases.values()) / sum(t.seconds)
+MOVING = ("realign", "join", "split", "compact")
 
 
-def realign_ratio(layers: int, batch: int, slots: int, heads: int, dim: int, repeats: int) -> float:
-    """Seconds of one realignment of a full rectangle over seconds of cloning it, alternating."""
+def realign_ratios(layers: int, batch: int, heads: int, dim: int, slots: int, passes: int) -> tuple[float, ...]:
+    """MB of a rectangle; seconds of realigning it over seconds of cloning it layer by layer, in one copy and by row."""
     cache = PaddedCache(layers, batch, slots, 5)
     for layer in cache.layers:
         layer.keys, layer.values = torch.randn(batch, slots, heads, dim), torch.randn(batch, slots, heads, dim)
         layer.is_initialized = True
-    cache.width = slots
     rows, source = torch.arange(batch), torch.arange(batch) % 4
-    ratios = []
-    for _ in range(repeats):
-        copies: list[torch.Tensor] = []
-        clone = seconds(lambda kept=copies: kept.extend(x.clone() for la in cache.layers for x in (la.keys, la.values)))
-        before = [(la.keys, la.values) for la in cache.layers]
-        moved = seconds(lambda: cache.realign(rows, source, torch.zeros_like(rows), slots - 5))
-        ratios.append(moved / clone)
-        for layer, (keys, values) in zip(cache.layers, before, strict=True):
-            layer.keys, layer.values = keys, values
-        cache.width = cache.capacity = slots
-        cache.shadow = torch.full((batch, slots, 3), -1)
-        cache.visible = torch.zeros(batch, slots, dtype=torch.bool)
-    return statistics.median(ratios)
+
+    def clone() -> None:
+        for layer in cache.layers:
+            layer.keys, layer.values = layer.keys.clone(), layer.values.clone()
+
+    def realign(by_row: bool) -> None:
+        cache.width = slots
+        cache.realign(rows, source, torch.zeros_like(rows), slots - cache.spare, by_row)
+
+    works = [clone, lambda: realign(False), lambda: realign(True)]
+    times: list[list[float]] = [[], [], []]
+    for n in range(passes):
+        for i in ((0, 1, 2), (2, 1, 0))[n % 2]:
+            times[i].append(seconds(works[i]))
+    ratios = (statistics.median(a / b for a, b in zip(t, times[0], strict=True)) for t in times[1:])
+    return batch * slots * cache.slot_bytes / 1e6, *ratios
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from engine.cache.pieces import Pieces, pieces_of, take
 from engine.cache.slots import SlotCache
 from engine.feed import Feed
 
@@ -26,8 +27,9 @@ class PaddedLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         b, h, _, d = key_states.shape
-        self.keys = key_states.new_empty(b, self.owner.capacity, h, d)
-        self.values = value_states.new_empty(b, self.owner.capacity, h, value_states.shape[-1])
+        # zeros, not empty: a pad may hold whatever lay beside a row, and attention weight 0 times NaN is NaN
+        self.keys = key_states.new_zeros(b, self.owner.capacity, h, d)
+        self.values = value_states.new_zeros(b, self.owner.capacity, h, value_states.shape[-1])
         self.is_initialized = True
 
     def update(
@@ -47,18 +49,35 @@ class PaddedLayer(CacheLayerMixin):
             self.owner.write_shadow(start, end)
         return self.keys[:, :end].transpose(1, 2), self.values[:, :end].transpose(1, 2)
 
-    def gather(self, flat: Tensor, rows: int, slots: int, source: CacheLayerMixin | None = None) -> None:
-        """Build both tensors by one flat gather: flat [rows * slots] indexes the [B * capacity] entries of `source`."""
+    def take(self, pieces: Pieces, rows: int, origin: CacheLayerMixin | None = None) -> None:
+        """Build both tensors from pieces of the [B * capacity] entries of `origin`, one copy each."""
         for name in ("keys", "values"):
-            old = getattr(source or self, name)
-            new = old.view(-1, *old.shape[2:]).index_select(0, flat)
-            setattr(self, name, new.view(rows, slots, *old.shape[2:]))
+            setattr(self, name, take(getattr(origin or self, name), pieces, rows))
+        self.is_initialized = True
+
+    def copy_rows(
+        self,
+        rows: Tensor,  # [B'] rows of `origin`
+        source: Tensor,  # [B'] first slot to keep of each
+        target: Tensor,  # [B'] where that slot goes
+        width: int,
+        capacity: int,
+        origin: CacheLayerMixin | None = None,
+    ) -> None:
+        """The published code's copy: row by row into zeros, with bounds read by `.item()` in every layer again."""
+        old = [getattr(origin or self, name) for name in ("keys", "values")]
+        new = [x.new_zeros(len(rows), capacity, *x.shape[2:]) for x in old]
+        for i in range(len(rows)):
+            row, start, to = rows[i].item(), source[i].item(), target[i].item()
+            for a, b in zip(old, new, strict=True):
+                b[i, to:width] = a[row, start : start + width - to]
+        self.keys, self.values = new
         self.is_initialized = True
 
     def grow(self, capacity: int) -> None:
         for name in ("keys", "values"):
             old = getattr(self, name)
-            new = old.new_empty(len(old), capacity, *old.shape[2:])
+            new = old.new_zeros(len(old), capacity, *old.shape[2:])
             new[:, : old.shape[1]] = old
             setattr(self, name, new)
 
@@ -151,6 +170,7 @@ class PaddedCache(Cache):
         source: Tensor,  # [B'] first slot to keep of each
         target: Tensor,  # [B'] where that slot goes
         width: int,
+        by_row: bool = False,
     ) -> int:  # bytes read
         """Move each row's slots [source, source + width - target) to [target, width): papers.md A.3 step 5, A.6.
 
@@ -159,22 +179,25 @@ class PaddedCache(Cache):
             row 0  A B C | d . .   ->  A B C D      (D was re-fed, its entry is kept; drafts dropped)
             row 1  . . x | y d e   ->  x y d e      (two pads leave, everything moves left by two)
 
-        One flat gather per tensor. Pads get a copy of a real entry: finite, and never visible.
+        One copy per tensor. Pads get what lies beside the row: finite, and never visible. `by_row`: the copy of the
+        published code instead (papers.md 0.3).
         """
         capacity = width + self.spare
-        slot = torch.arange(capacity, device=rows.device) - (target - source)[:, None]  # [B', capacity]
-        slot = slot.clamp_(0, self.width - 1)
-        flat = (rows[:, None] * self.capacity + slot).reshape(-1)
+        starts = (rows * self.capacity + source - target).tolist()
+        pieces = pieces_of(starts, capacity, self.rows * self.capacity)
         for layer in self.layers:
-            layer.gather(flat, len(rows), capacity)
-        self.shadow = self.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
-        self.visible = self.visible.view(-1).index_select(0, flat).view(len(rows), capacity)
+            if by_row:
+                layer.copy_rows(rows, source, target, width, capacity)
+            else:
+                layer.take(pieces, len(rows))
+        self.shadow, self.visible = take(self.shadow, pieces, len(rows)), take(self.visible, pieces, len(rows))
         column = torch.arange(capacity, device=rows.device)
         outside = (column < target[:, None]) | (column >= width)
         self.shadow[outside] = EMPTY
         self.visible[outside] = False
         self.capacity, self.width = capacity, width
-        return len(rows) * capacity * self.slot_bytes
+        slots = len(rows) * capacity if not by_row else int((width - target).sum())
+        return slots * self.slot_bytes
 
     def join(
         self,
@@ -182,24 +205,31 @@ class PaddedCache(Cache):
         rows: Tensor,  # [B] rows of the store
         target: Tensor,  # [B] pads in front of each row
         width: int,
+        by_row: bool = False,
     ) -> int:  # bytes read
         """Become a left-padded rectangle of rows that lie in a store at slots 0, 1, ...: papers.md B.2.
 
         stored (A B C) and (x y), width 3:   A B C
                                              _ x y
+
+        `by_row`: see `realign`.
         """
         capacity = width + self.spare
-        slot = (torch.arange(capacity, device=rows.device) - target[:, None]).clamp_(0, store.capacity - 1)
-        flat = (rows[:, None] * store.capacity + slot).reshape(-1)
-        for layer, source in zip(self.layers, store.layers, strict=True):
-            layer.gather(flat, len(rows), capacity, source)
-        self.shadow = store.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
+        starts = (rows * store.capacity - target).tolist()
+        pieces = pieces_of(starts, capacity, store.rows * store.capacity)
+        for layer, origin in zip(self.layers, store.layers, strict=True):
+            if by_row:
+                layer.copy_rows(rows, torch.zeros_like(rows), target, width, capacity, origin)
+            else:
+                layer.take(pieces, len(rows), origin)
+        self.shadow = take(store.shadow, pieces, len(rows))
         column = torch.arange(capacity, device=rows.device)
         inside = (column >= target[:, None]) & (column < width)
         self.shadow[~inside] = EMPTY
         self.visible = inside
         self.capacity, self.width = capacity, width
-        return len(rows) * capacity * self.slot_bytes
+        slots = len(rows) * capacity if not by_row else int((width - target).sum())
+        return slots * self.slot_bytes
 
     def select(self, rows: Tensor) -> int:  # rows [B'] that stay; returns bytes read
         """Drop the other rows; every slot stays where it is."""

@@ -1,16 +1,31 @@
-"""Measure this machine: the methods against plain decoding, or the page in a real Chromium."""
+"""Measure this machine: methods against plain decoding; moving KV and recording; gains; latency; the page."""
 
 import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.commands.run import read_prompts
+from engine.config import ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--page", action="store_true", help="the page: first paint, interactive, bytes, probe")
-    parser.add_argument("--overhead", action="store_true", help="realigning against a plain copy; cost of recording")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--page", action="store_true", help="the page: first paint, interactive, bytes, probe")
+    what.add_argument("--overhead", action="store_true", help="moving KV against a plain copy; what recording takes")
+    what.add_argument("--gains", action="store_true", help="refill gain and grouping gain on a pool of prompts")
+    what.add_argument("--costs", type=Path, help="write what a round costs, for `run --adapt cost --costs FILE`")
+    what.add_argument("--arrivals", help="latency by method for requests at 0,0,3,7 (steps) or poisson:0.5")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of the page's probe (default 5)")
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="batch sizes (default 1 8; at most 8)")
+    parser.add_argument(
+        "--prompts", type=Path, help="for --gains and --arrivals: a file of prompts (default: 8 own ones)"
+    )
+    parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts")
+    parser.add_argument("--batch", type=int, nargs="+", help="batch sizes (default 1 8; for a pool 4)")
     parser.add_argument("--proposer", default="ngram")
+    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
     parser.add_argument("--k", type=int, default=4)
     parser.add_argument("--max-new", type=int, default=32)
+    parser.add_argument("--seed", type=int, default=0, help="of Poisson arrivals")
     parser.add_argument("--repeats", type=int, default=3)
 
 
@@ -19,12 +34,29 @@ def main(args: argparse.Namespace) -> int:
         from engine.bench import page
 
         return page.main(args.minutes)
-    from engine.bench import methods, overhead
-
-    if args.overhead:
-        for line in overhead.report(max(args.batch), 256, args.max_new, 30):
-            print(line, flush=True)
-        return 0
-    for line in methods.report(tuple(args.batch), args.proposer, args.k, args.max_new, args.repeats):
+    if args.repeats < 1:
+        raise ConfigError("repeats", args.repeats, "choose a whole number from 1")
+    for line in lines(args):
         print(line, flush=True)
     return 0
+
+
+def lines(args: argparse.Namespace) -> Iterator[str]:
+    """The report that was asked for."""
+    from engine.bench import costs, gains, methods, overhead, serving
+
+    if args.gains or args.arrivals:
+        prompts = (read_prompts(args.prompts) if args.prompts else list(methods.PROMPTS))[: args.limit]
+        batch = max(args.batch or [4])
+        if args.gains:
+            return gains.report(prompts, batch, args.proposer, args.draft, args.k, args.max_new, args.repeats)
+        return serving.report(prompts, args.arrivals, batch, args.proposer, args.draft, args.k, args.max_new, args.seed)
+    batches = args.batch or [1, 8]
+    if args.costs:
+        base = RunConfig(proposer=args.proposer, draft=args.draft, k=args.k, max_new=args.max_new)
+        return costs.report(base, batches, args.repeats, args.costs)
+    if over := [b for b in batches if not 1 <= b <= len(methods.PROMPTS)]:
+        raise ConfigError("batch", over[0], f"choose from 1 to {len(methods.PROMPTS)}: there are so many prompts")
+    if args.overhead:
+        return overhead.report(max(batches), args.proposer, args.k, args.max_new, args.repeats)
+    return methods.report(tuple(batches), args.proposer, args.k, args.max_new, args.repeats)
