@@ -196,7 +196,7 @@ def test_html_in_a_dropped_trace_stays_text_in_the_saved_file(
 def test_a_note_is_kept_in_the_link_and_is_text(open_page: Callable, whole_site: str) -> None:
     page = open_page(f"{whole_site}/?r=4&row=1&cell=bsp.1.56&open=cell")
     page.get_by_role("button", name="Add a note").click()
-    page.keyboard.type(f"{HTML} & = # 好")
+    page.fill(".r-pinned textarea", f"{HTML} & = # 好")
     page.get_by_role("button", name="Keep it").click()
     page.wait_for_function("location.search.includes('note=')")
     other = open_page(page.url)

@@ -2,7 +2,6 @@
 // Nothing after the first difference is counted: from there on the two texts are different texts.
 
 import { copyText } from './copy.js';
-import { markdownOf } from './markdown.js';
 import { alignRow } from './align.js';
 import { drawRow } from './debugger_row.js';
 import { holdFocus } from './hold_focus.js';
@@ -19,7 +18,7 @@ export function mountDebugger(node, store, act) {
   const title = el('h2', { tabindex: -1, id: 'r-debug-title' });
   const option = el('input', { type: 'checkbox', onchange: () => store.set({ stopEmpty: option.checked }) });
   const said = el('span', { class: 'r-note', role: 'status' });
-  const copy = el('button', { type: 'button', class: 'r-text', onclick: () => copyText(markdownOf(store.get(), act.url()), said, t('markdown.copied')) }, t('markdown.copy'));
+  const copy = el('button', { type: 'button', class: 'r-text', onclick: copyMarkdown }, t('markdown.copy'));
   const close = el('button', { type: 'button', class: 'r-tool', 'aria-label': t('close'), title: t('close'), onclick: act.close }, '×');
   const rows = el('div', { class: 'r-drows' });
   node.setAttribute('aria-labelledby', 'r-debug-title');
@@ -28,6 +27,11 @@ export function mountDebugger(node, store, act) {
   rows.addEventListener('pointerleave', () => store.set({ hover: null }));
   rows.addEventListener('focusin', ({ target }) => point(store, target));
   rows.addEventListener('focusout', () => store.set({ hover: null }));
+
+  async function copyMarkdown() {
+    const { markdownOf } = await import('./markdown.js');
+    copyText(markdownOf(store.get(), act.url()), said, t('markdown.copied'));
+  }
 
   let drawn = '';
   store.subscribe((state, changed) => {

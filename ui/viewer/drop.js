@@ -2,14 +2,14 @@
 // on the stage like a recorded one. Nothing is sent anywhere; a link names the file's digest and asks for the file.
 
 import { inspect } from './inspection.js';
-import { drawReport } from './drop_report.js';
+import { drawReport, placeOf } from './drop_report.js';
 import { copyText } from './copy.js';
 import { el } from './svg.js';
 import { t } from './strings.js';
 
 const MAX_BYTES = 64 << 20;
 
-/** `act` = {show(result, link), jump(step, row, cell)}; `page.writer`: the writer's code, where the page has it.
+/** `act` = {show(result, link), jump(step, row, cell, lane)}; `page.writer`: the writer's code, where the page has it.
  *  Returns {open(), ask(link), close(), kept(name)}. */
 export function mountDrop(at, store, page, act) {
   const title = el('h2', { tabindex: -1, id: 'r-drop-title' }, t('drop.title'));
@@ -61,7 +61,7 @@ export function mountDrop(at, store, page, act) {
     const same = wanted && wanted.trace.split(':')[1] === result.digest;
     tell([wanted && !same && t('drop.other'), !result.drawn && t('drop.tooMany')].filter(Boolean).join(' '));
     draw(result);
-    if (result.drawn) act.show(result, same ? wanted : null);
+    if (result.drawn) act.show(result, same ? wanted : firstPlace(result));
     if (same) wanted = null;
     title.focus({ preventScroll: true });
     return report.scrollIntoView({ block: 'nearest' });
@@ -106,6 +106,13 @@ export function mountDrop(at, store, page, act) {
       open();
     },
   };
+}
+
+/** Where a result is shown first: at its first violation, else at the beginning. */
+function firstPlace(result) {
+  const broken = result.lanes.find((lane) => lane.first);
+  const [step, row, cell] = broken ? placeOf(result, broken) : [0];
+  return { step, row, cell, right: broken?.lane };
 }
 
 /** The code that writes such a file, with a button that copies it; nothing where the page has none. */

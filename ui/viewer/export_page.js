@@ -5,11 +5,14 @@ import { t } from './strings.js';
 
 const IMPORT = /(\bfrom\s*|\bimport\s*\(\s*|\bimport\s+)(['"])\.\/([\w.-]+\.js)\2/g;
 
+/** Modules that are imported when they are needed. */
+const LATER = ['main.js', 'tools.js', 'lessons.js', 'markdown.js', 'inspection.js'];
+
 /** The page's text. `page`: the facts of this page; `link`: the view as a query; `traces`: name -> text, the first is
  *  what opens; `source`: where that one is from; `tensors`: with the tensor views and Plotly. */
 export async function exportPage({ page, link, traces, source, tensors }) {
   const base = new URL(page.viewer, document.baseURI);
-  const modules = await modulesOf(base, tensors ? ['main.js', 'lessons.js', 'tensors.js'] : ['main.js', 'lessons.js']);
+  const modules = await modulesOf(base, [...LATER, ...(tensors ? ['tensors.js'] : [])]);
   const styles = await Promise.all([...document.querySelectorAll('link[rel=stylesheet]')].filter(({ href }) => href.startsWith(base.href)).map(({ href }) => text(href)));
   const imports = {};
   for (const [name, code] of modules) imports[`ragged/${name}`] = await dataUrl(code.replace(IMPORT, '$1$2ragged/$3$2'));

@@ -10,13 +10,16 @@ export function mountLanes(at, store) {
   const [left, right] = [choose('left'), choose('right')];
   const node = el('div', { class: 'r-lanes', hidden: true }, el('span', {}, t('lanes.compare')), left, el('span', {}, t('lanes.with')), right);
   at.line.after(node);
-  store.subscribe((state, changed) => {
-    if (!state.fold?.header || !['fold', 'left', 'right'].some((key) => changed.has(key))) return;
+  store.subscribe((state, changed) => { if (['fold', 'left', 'right'].some((key) => changed.has(key))) draw(state); });
+  draw(store.get());
+
+  function draw(state) {
+    if (!state.fold?.header) return;
     const names = Object.keys(state.fold.lanes);
     node.hidden = names.every((name) => [state.left, state.right, siblingOf(state.right)].includes(name));
     for (const [select, value] of [[left, state.left], [right, state.right]]) {
       select.replaceChildren(...names.map((name) => el('option', { value: name }, laneLong(name))));
       select.value = value;
     }
-  });
+  }
 }

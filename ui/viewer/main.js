@@ -13,17 +13,10 @@ import { light, mountCursor } from './cursor.js';
 import { mountKeys } from './keys.js';
 import { mountLink, readLink, shareUrl } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
-import { placeOf } from './drop_report.js';
 import { mountHelp } from './help.js';
 import { drawCompareButtons } from './compare_button.js';
 import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
-import { mountExport } from './export.js';
-import { mountMicroscope } from './microscope.js';
-import { mountNote } from './note.js';
-import { mountDrop } from './drop.js';
-import { mountLanes } from './lanes.js';
-import { mountPredict } from './predict.js';
 import { mountModes } from './modes.js';
 import { holdFocus } from './hold_focus.js';
 import { startTheme, toggleTheme } from './theme.js';
@@ -45,7 +38,7 @@ const act = {
     player.go(step ?? store.get().step);
     store.set({ row, cell });
   },
-  note: () => note.edit(),
+  note: () => tools.then(({ note }) => note.edit()),
   url: () => shareUrl(store.get(), page.space),
 };
 const actions = {
@@ -58,9 +51,9 @@ const actions = {
   inspect: () => panels.inspect(),
   repair: () => at.repair.querySelector('button').click(),
   present: () => modes.present(),
-  drop: () => drop.open(),
-  micro: () => micro.toggle(),
-  export: () => { if (!page.saved) saver.open(); },
+  drop: () => tools.then(({ drop }) => drop.open()),
+  micro: () => tools.then(({ micro }) => micro.toggle()),
+  export: () => { if (!page.saved) tools.then(({ saver }) => saver.open()); },
   escape: () => panels.escape(),
 };
 const at = buildStage(actions);
@@ -84,16 +77,14 @@ mountRepair(at.repair, store);
 mountCursor(at.board, store);
 at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip')) actions.unfold(); });
 mountBreakpoint(store, player);
-mountLanes(at, store);
-const jumpIn = (step, row, cell, right) => {
-  store.set({ right });
-  act.jump(step, row, cell);
-};
-const drop = mountDrop(at, store, page, { show: showFile, jump: jumpIn });
-mountPredict(at, store, page, { jump: jumpIn });
-const micro = mountMicroscope(at, store);
-const note = mountNote(at, store, { jump: jumpIn });
-const saver = mountExport(at, store, source, page);
+const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store, source, page, {
+  show: showFile,
+  jump(step, row, cell, right) {
+    store.set({ right });
+    act.jump(step, row, cell);
+  },
+}));
+tools.catch((error) => console.warn(`tools: ${error.message}`));
 const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
 const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }), actions);
@@ -110,20 +101,19 @@ async function openTrace(link) {
   player.stop();
   const { trace = page.source?.name ?? 'hero' } = link;
   const file = trace.startsWith('file:') && !Object.hasOwn(embedded, trace);
-  if (file && drop.kept(trace)) return showFile(drop.kept(trace), link);
-  if (file) drop.ask(link);
+  const kept = file && (await tools).drop.kept(trace);
+  if (kept) return showFile(kept, link);
+  if (file) (await tools).drop.ask(link);
   if (!(await source.open(file ? 'hero' : trace))) return;
   if (!store.get().fold?.header || store.get().live) return;
   place(file ? { step: 0 } : link);
 }
 
-/** A dropped file that has been checked: on the stage at what the link names, else at the first violation. */
+/** A dropped file that has been checked: on the stage, at what the link names. */
 function showFile(result, link) {
   player.stop();
   source.file(result);
-  const broken = result.lanes.find((lane) => lane.first);
-  const [step, row, cell] = broken ? placeOf(result, broken) : [0];
-  place(link ?? { step, row, cell, right: broken?.lane });
+  place(link);
 }
 
 /** Goes where a link leads, in the trace that is open. */
@@ -180,4 +170,4 @@ if (!page.saved || embedded.hero) import('./lessons.js')
   .then(({ mountLessons }) => mountLessons(at, store, player, page, embedded))
   .catch((error) => console.warn(`chapters: ${error.message}`));
 
-window.__ragged = { store, Fold, fold, parseTrace, player, source, build: saver.build };
+window.__ragged = { store, Fold, fold, parseTrace, player, source, build: async (tensors) => (await tools).saver.build(tensors) };

@@ -18,15 +18,18 @@ export function mountMicroscope(at, store) {
   at.transport.querySelector('.r-round').after(button);
   at.transport.after(node);
 
-  store.subscribe((state, changed) => {
+  store.subscribe((state, changed) => { if (['micro', 'fold', 'version', 'step', 'left', 'right'].some((name) => changed.has(name))) draw(state); });
+  draw(store.get());
+
+  function draw(state) {
     node.hidden = !state.micro || !state.fold?.header;
     button.setAttribute('aria-expanded', String(!node.hidden));
-    if (node.hidden || !['micro', 'fold', 'version', 'step', 'left', 'right', 'oneRow', 'row'].some((name) => changed.has(name))) return;
+    if (node.hidden) return;
     title.textContent = t(state.step ? 'micro.title' : 'micro.titlePrefill', state);
     const lanes = [...new Set([state.left, state.right])];
     const widest = Math.max(1, ...lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages }) => stages.map(({ width }) => width))));
     body.replaceChildren(...lanes.map((lane) => laneBlock(state, lane, widest)));
-  });
+  }
 
   function toggle() {
     const opens = !store.get().micro;

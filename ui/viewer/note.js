@@ -15,6 +15,7 @@ export function mountNote(at, store, act) {
     if (changed.has('fold')) editing = null;
     if (changed.has('note') || changed.has('fold')) draw();
   });
+  draw();
 
   function draw() {
     const { note, fold } = store.get();

@@ -2,7 +2,6 @@
 
 import { Fold, fold, parseTrace, checkEvent } from './fold.js';
 import { follow } from './live.js';
-import { inspect } from './inspection.js';
 import { lastStep } from './clock.js';
 import { t } from './strings.js';
 
@@ -19,6 +18,7 @@ export function createSource(store, embedded, page = {}) {
     stream = null;
     if (Object.hasOwn(embedded, name)) {
       if (page.source?.kind !== 'file' || page.source.name !== name) return show(embedded[name], { kind: 'recorded', name });
+      const { inspect } = await import('./inspection.js');
       file({ ...await inspect(embedded[name]), name, file: page.source.title, text: embedded[name] });
       return true;
     }
