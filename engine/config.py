@@ -1,6 +1,7 @@
 """RunConfig: everything that decides what a run computes. It checks itself."""
 
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 
 from engine import costs
 
@@ -43,7 +44,6 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
     "method": ("minedraft",),
-    "fidelity": ("paper",),
 }
 
 #: What a row's draft length may follow, besides K and room (engine.lengths).
@@ -52,12 +52,21 @@ ADAPT = ("acceptance", "confidence", "cost")
 #: Methods in which rejection sampling is lossless (papers.md F.5): no row's draft is cut for another's sake.
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
 
+#: Methods whose published code is exact, and wasteful in ways of its own: see `engine.methods.published`.
+PUBLISHED_EXACT = ("eqspec", "exspec")
+
+#: Methods that run in static batches unless they are asked to refill; exspec always refills.
+REFILLING = ("eqspec", "slots")
+
+POISSON = "poisson:"  # arrivals at random, so many per step
+
 MAX_K = 16
 MAX_MATCH = 3  # tokens: the longest suffix that n-gram looks up
 MAX_ROWS = 64  # decoded together; also prompts, where no batch size is set
 MAX_PROMPTS = 1024
 MAX_WINDOW = 1024
 MAX_NEW = 4096
+MAX_STEP = 10**6
 
 
 class ConfigError(ValueError):
@@ -83,6 +92,7 @@ class RunConfig:
     match: int = 2  # hybrid: tokens that must repeat before n-gram drafts instead of the EAGLE-3 head
     max_new: int = 48
     batch: int | None = None  # rows decoded together; None: all prompts
+    refill: bool = False  # eqspec, slots: a waiting row takes the place of one that has ended
     window: int | None = None
     grouping: str = "content"  # exspec: content, paper, none (refill only)
     age: int = 16  # exspec: most rounds in which a row of the window is passed over (see engine.pool)
@@ -96,8 +106,8 @@ class RunConfig:
     top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: those the method was published with
-    fidelity: str = "exact"
-    arrivals: tuple[float, ...] = ()
+    fidelity: str = "exact"  # paper: as the published code does it (engine.methods.published)
+    arrivals: tuple[float, ...] | str = ()  # a step for each prompt, or "poisson:RATE" (see engine.arrivals)
     chat: bool = True  # prompts go through the chat template
     dtype: str = "float32"
     device: str = "cpu"
@@ -106,7 +116,7 @@ class RunConfig:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
-        self._choice("fidelity", ("exact",))
+        self._choice("fidelity", ("exact", "paper"))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)
@@ -119,8 +129,6 @@ class RunConfig:
             self._range("window", self.batch or 1, MAX_WINDOW)
             if self.method != "exspec":
                 raise ConfigError("window", self.window, "only exspec has a window; leave it out")
-        if self.arrivals:
-            raise ConfigError("arrivals", self.arrivals, "not built yet: leave it out")
         self._lengths()
         if self.proposer == "draft_model" and not self.draft:
             raise ConfigError("draft", self.draft, "proposer draft_model needs a directory or a hub name")
@@ -132,6 +140,53 @@ class RunConfig:
             works = f"{self.method} knows {sorted(known)}" if known else f"{self.method} has no faults"
             raise ConfigError("faults", unknown, works)
         object.__setattr__(self, "faults", faults)
+        self._fidelity()
+        self._requests()
+
+    def places(self, count: int) -> int:
+        """How many of `count` rows hold KV at a time: the window, the batch that is refilled, or the static batch."""
+        size = self.batch or count
+        return min(count, (self.window or 4 * size) if self.method == "exspec" else size)
+
+    def _requests(self) -> None:
+        """Rows that join a running batch: refill and arrivals."""
+        if self.refill is not False:
+            plain = not self.faults and self.fidelity == "exact"
+            if self.refill is not True or self.method not in REFILLING or not plain:
+                works = f"{' and '.join(REFILLING)} take refill=True, without faults and with fidelity='exact'"
+                raise ConfigError("refill", self.refill, works)
+        if self.arrivals == ():
+            return
+        if self.method != "exspec" and not self.refill:
+            works = f"rows join a running batch in exspec, and in {' and '.join(REFILLING)} with refill=True"
+            raise ConfigError("arrivals", self.arrivals, works)
+        if isinstance(self.arrivals, str):
+            try:
+                rate = float(self.arrivals.removeprefix(POISSON)) if self.arrivals.startswith(POISSON) else 0.0
+            except ValueError:
+                rate = 0.0
+            if not 1e-3 <= rate <= 1e3:
+                raise ConfigError("arrivals", self.arrivals, f"write {POISSON}RATE with a rate from 0.001 to 1000")
+        elif not all(isinstance(t, int | float) and isfinite(t) and 0 <= t <= MAX_STEP for t in self.arrivals):
+            raise ConfigError("arrivals", self.arrivals, f"give steps from 0 to {MAX_STEP}, one for each prompt")
+
+    def _fidelity(self) -> None:
+        if self.fidelity == "exact":
+            return
+        if self.method not in PUBLISHED_EXACT:
+            works = (
+                f"{' and '.join(PUBLISHED_EXACT)} have a published code that is exact; for {self.method} leave it out"
+            )
+            raise ConfigError("fidelity", self.fidelity, works)
+        if self.faults:
+            raise ConfigError("faults", sorted(self.faults), "fidelity='paper' is exact: take one of the two")
+        for field, value in (("adapt", sorted(self.adapt)), ("budget", self.budget)):
+            if value:
+                works = "fidelity='paper' shares one draft length over the batch: take one of the two"
+                raise ConfigError(field, value, works)
+        if self.sampling == "rejection":
+            works = "fidelity='paper' shares one draft length over the batch: choose shared_noise or greedy"
+            raise ConfigError("sampling", self.sampling, works)
 
     def _lengths(self) -> None:
         if self.budget is not None:
@@ -182,7 +237,8 @@ class RunConfig:
 
     def to_json(self) -> dict:
         """The configuration as plain data, for the trace header."""
-        plain = {"arrivals": list(self.arrivals), "costs": [list(cell) for cell in self.costs]}
+        arrivals = self.arrivals if isinstance(self.arrivals, str) else list(self.arrivals)
+        plain = {"arrivals": arrivals, "costs": [list(cell) for cell in self.costs]}
         return {**asdict(self), "faults": sorted(self.faults), "adapt": sorted(self.adapt), **plain}
 
     @classmethod
@@ -192,6 +248,8 @@ class RunConfig:
         values = {k: v for k, v in data.items() if k in known}
         if values.get("faults") is not None:
             values["faults"] = frozenset(values["faults"])
-        for field, kind in (("arrivals", tuple), ("adapt", frozenset), ("costs", tuple)):
+        for field, kind in (("adapt", frozenset), ("costs", tuple)):
             values[field] = kind(values.get(field, ()))
+        arrivals = values.get("arrivals", ())
+        values["arrivals"] = arrivals if isinstance(arrivals, str) else tuple(arrivals)
         return cls(**values)

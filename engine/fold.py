@@ -104,8 +104,8 @@ class Fold:
     def _schedule(self, lane: LaneState, event: Schedule) -> None:
         if lane.frames:
             lane.frames[-1].complete = True
-        for model in lane.maps:
-            lane.maps[model] = {r: m for r, m in lane.maps[model].items() if not lane.rows[r].done}
+        for model, kept in (("target", event.rows), ("draft", ())):  # published code keeps finished rows in the batch
+            lane.maps[model] = {r: m for r, m in lane.maps[model].items() if r in kept or not lane.rows[r].done}
         target = {r: lane.maps["target"].setdefault(r, KvMap()) for r in event.rows}
         frame = Frame(lane.name, event.step, event.rows)
         frame.before = {r: m.copy() for r, m in target.items()}

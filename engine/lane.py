@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from engine import accept, check, feed, trace
+from engine.arrivals import step_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
@@ -46,6 +47,7 @@ class Lane(Scribe):
         self.name, self.config, self.pair, self.proposer = name, config, pair, proposer
         self.rows = rows
         self.batch_rows: list[Row] = []  # rows of this step, finished ones included, in batch order
+        self.ended: set[int] = set()  # rows whose end is in the trace
         self.step, self.batch, self.draft_id = step - 1, batch, 0
         self.fold, self.checker = Fold(), check.Checker()
         self.fold.push(header)
@@ -86,6 +88,10 @@ class Lane(Scribe):
         self.batch_rows = rows
         joined, left = [r for r in now if r not in before], [r for r in before if r not in now]
         return self._emit(trace.Schedule(rows=now, group=group, batch=self.batch, joined=joined, left=left))
+
+    def wait(self, arrive: float) -> None:
+        """Nothing to decode until then: the clock jumps, so that the next step is the first one of that request."""
+        self.step = max(self.step, step_of(arrive) - 1)
 
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
         """Ask the proposer for at most min(K, limit) drafts per row, fewer where the draft length adapts."""
@@ -149,8 +155,8 @@ class Lane(Scribe):
         for row, d, j, n, t in zip(rows, draft.listed(), accepted.tolist(), agreed, token.tolist(), strict=True):
             # below what agreed, the target's own choice is the next draft: the target would have said the same
             last = "p" if row.generated == 0 else "a" if j < n else "b" if j == len(d) else "c"
-            tokens.append([*d[:j], t])
-            kinds.append("a" * j + last)
+            tokens.append([] if row.done else [*d[:j], t])
+            kinds.append("" if row.done else "a" * j + last)
         return self.commit_tokens(rows, draft, agreed, tokens, kinds)
 
     def commit_tokens(
@@ -158,6 +164,7 @@ class Lane(Scribe):
     ) -> trace.Event:
         """Append these tokens to the rows, as far as their limits allow. `agreed`: drafts the target agreed with."""
         emitted, cuts, kept = [], [], []
+        drafted = [i for i, r in enumerate(rows) if not r.done]  # a row kept beyond its end has no drafter any more
         for row, new, n in zip(rows, tokens, agreed, strict=True):
             out, cut = row.commit(new)
             emitted.append(out)
@@ -169,10 +176,11 @@ class Lane(Scribe):
         self.counts["accepted"] += sum(agreed)
         self.counts["emitted"] += sum(map(len, emitted))
         self.counts["discarded"] += sum(max(0, n - len(new)) for n, new in zip(agreed, tokens, strict=True))
-        verified = [len(d) for d in draft.listed()]
-        self.lengths.observe(rows, verified, agreed)
+        lens = [len(d) for d in draft.listed()]
+        judged, verified, right, kept = ([of[i] for i in drafted] for of in (rows, lens, agreed, kept))
+        self.lengths.observe(judged, verified, right)
         if self.proposer:
-            self.proposer.observe(rows, verified, kept, self.states)
+            self.proposer.observe(judged, verified, kept, self.states.rows(drafted))
         kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
         cut = cuts if any(cuts) else []
         return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))
@@ -187,7 +195,8 @@ class Lane(Scribe):
         for row in self.batch_rows:
             if self.noise:
                 self.noise.forget(row.row, len(row.ids))
-            if row.done:
+            if row.done and row.row not in self.ended:
+                self.ended.add(row.row)
                 self.lengths.drop(row.row)
                 if self.proposer:
                     self.proposer.drop(row.row)

@@ -129,18 +129,18 @@ def pair_of(
     contexts = [longest_exact(model) for model in models.values()]
     widths = [logits_width(model) for model in models.values()]
     info = {
-        role: _describe(model, (names or {}).get(role) or type(model).__name__, (hashes or {}).get(role, ""))
+        role: describe(model, (names or {}).get(role) or type(model).__name__, (hashes or {}).get(role, ""))
         for role, model in models.items()
     }
     return Pair(
         target=target,
         draft=draft,
         tokenizer=tokenizer,
-        stop_ids=_stop_ids(target) if stop_ids is None else frozenset(stop_ids),
-        pad_id=_pad_id(target, tokenizer) if pad_id is None else pad_id,
+        stop_ids=stop_ids_of(target) if stop_ids is None else frozenset(stop_ids),
+        pad_id=pad_id_of(target, tokenizer) if pad_id is None else pad_id,
         vocab=min(widths + [w for w in (width, tokens_of(tokenizer)) if w]),
         context=min(contexts),
-        positions=_positions(target),
+        positions=position_scheme(target),
         info=info,
     )
 
@@ -172,7 +172,7 @@ def logits_width(model: PreTrainedModel) -> int:
     return model.config.vocab_size if head is None else head.weight.shape[0]
 
 
-def _stop_ids(model: PreTrainedModel) -> frozenset[int]:
+def stop_ids_of(model: PreTrainedModel) -> frozenset[int]:
     """The generation config's end-of-sequence ids, else the config's: one id, a list, or nothing."""
     generation = getattr(model, "generation_config", None)
     found = getattr(generation, "eos_token_id", None)
@@ -182,20 +182,20 @@ def _stop_ids(model: PreTrainedModel) -> frozenset[int]:
     return frozenset([found] if isinstance(found, int) else found)
 
 
-def _pad_id(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> int:
+def pad_id_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> int:
     """What pads are filled with: they are never attended, so any id will do."""
     known = (getattr(tokenizer, "pad_token_id", None), getattr(tokenizer, "eos_token_id", None))
-    return next((i for i in (*known, *sorted(_stop_ids(model))) if i is not None), 0)
+    return next((i for i in (*known, *sorted(stop_ids_of(model))) if i is not None), 0)
 
 
-def _positions(model: nn.Module) -> str:
+def position_scheme(model: nn.Module) -> str:
     """learned: the model looks positions up in a trained table (GPT-2, OPT); rotary: it turns keys by them."""
     tables = ("wpe", "embed_positions", "position_embeddings")
     named = (name.rsplit(".", 1)[-1] for name, part in model.named_modules() if isinstance(part, nn.Embedding))
     return "learned" if any(name in tables for name in named) else "rotary"
 
 
-def _describe(model: PreTrainedModel, name: str, sha256: str) -> dict:
+def describe(model: PreTrainedModel, name: str, sha256: str) -> dict:
     """One entry of the trace header's `models`. `layers` counts those that run."""
     config = model.config
     heads = config.num_attention_heads

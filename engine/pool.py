@@ -1,12 +1,21 @@
-"""Pool: which rows are decoded together (EXSPEC, papers.md B). Knows lengths and ages; nothing of tensors.
+"""Pool: which rows are decoded together (EXSPEC, papers.md B). Knows lengths, ages, arrivals; nothing of tensors.
 
-Rows wait outside, enter a window of W as others leave it, and B of the window are picked every step.
+Rows arrive, wait outside, enter a window of W as others leave it, and B of the window are picked every step.
 """
 
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from engine.config import RunConfig
 from engine.row import Row
+
+
+def pool_of(config: RunConfig, rows: list[Row]) -> "Pool":
+    """EXSPEC's pool; for the other methods plain refill: the window is the batch."""
+    size = config.batch or len(rows)
+    if config.method == "exspec":
+        return Pool(rows, size, config.window or 4 * size, config.grouping, config.age)
+    return Pool(rows, size, size, "none", config.age)
 
 
 @dataclass(slots=True)
@@ -29,15 +38,24 @@ class Pool:
     grouped: int = 0
     fallback: int = 0
 
+    def __post_init__(self) -> None:
+        self.rows = sorted(self.rows, key=lambda r: r.arrive)
+
     @property
     def active(self) -> list[Row]:
         """Rows in the window that still decode, in order of arrival."""
         return [r for r in self.admitted if not r.done]
 
-    def admit(self) -> list[Row]:
-        """Rows that enter the window now."""
+    @property
+    def next_arrival(self) -> float | None:
+        """When the next row arrives (or has arrived, and waits outside the window); None: all have entered."""
+        return self.rows[len(self.admitted)].arrive if len(self.admitted) < len(self.rows) else None
+
+    def admit(self, step: int = 0) -> list[Row]:
+        """Rows that have arrived by this step and enter the window now."""
         free = self.window - len(self.active)
         new = self.rows[len(self.admitted) : len(self.admitted) + free]
+        new = [r for r in new if r.arrive <= step]
         self.admitted.extend(new)
         self.waited.update((r.row, 0) for r in new)
         self.stored.update((r.row, len(r.ids)) for r in new)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Row:
-    """Content ids of one row and the limits that end it. `max_new`, `context` in tokens.
+    """Content ids of one row and the limits that end it. `max_new`, `context` in tokens, `arrive` in steps.
 
     `stop_ids` is a set and is looked for only among generated tokens, never in the prompt (papers.md A.9).
     """
@@ -17,6 +17,7 @@ class Row:
     context: int
     stop_ids: frozenset[int]
     endless: bool = False  # no budget: BSP's missing stop rule
+    arrive: float = 0.0  # the step from which on it can be decoded
     done: str = ""
 
     @property

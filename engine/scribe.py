@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from engine import feed, trace
+from engine.best_two import best_two
 from engine.cache import TargetCache
 from engine.config import RunConfig
 from engine.equivalence import Witness
@@ -35,7 +35,7 @@ class Scribe:
         self.counts["drafted"] += sum(map(len, tokens))
         q = draft.q and [[round(x, 4) for x in row] for row in draft.q]
         yield self._emit(trace.Propose(draft=self.draft_id, tokens=tokens, why=draft.why, source=draft.source, q=q))
-        yield from self._drafter_kv(rows)
+        yield from self._drafter_kv([r for r in rows if not r.done])
 
     def verified(
         self,
@@ -121,6 +121,8 @@ class Scribe:
     ) -> trace.Kv:
         """KV entries of each row in `columns` slots from its start on, read from the shadow."""
         shadow, visible = cache.entries()
+        lowest, highest = min(starts), max(starts) + columns  # nothing else is read
+        shadow, visible = shadow[:, lowest:highest], visible[:, lowest:highest]
         owned = shadow[..., 0] >= 0
         stale, bare = (owned & ~visible).tolist(), (~owned & visible).tolist()
         owners, positions = shadow[..., 0].tolist(), shadow[..., 2].tolist()
@@ -128,7 +130,7 @@ class Scribe:
         hide: list[list[int]] = []
         show: list[list[int]] = []
         for i, row in enumerate(rows or [r.row for r in self.batch_rows]):
-            part = slice(starts[i], starts[i] + columns)
+            part = slice(starts[i] - lowest, starts[i] - lowest + columns)
             runs.extend(kv_runs(row, starts[i], owners[i][part], positions[i][part]))
             for found, cells in ((stale, hide), (bare, show)):
                 slots = [s for s, yes in enumerate(found[i][part], starts[i]) if yes]
@@ -146,15 +148,3 @@ class Scribe:
             runs.extend(kv_runs(row.row, 0, entries[:, 0].tolist(), entries[:, 2].tolist()))
         width = max((run[1] + run[4] for run in runs), default=0)
         yield self._emit(trace.Kv(model="draft", width=width, reset=True, runs=runs))
-
-
-def best_two(logits: Tensor) -> tuple[Tensor, Tensor]:  # [..., V] -> ids [..., 2], float64 values [..., 2]
-    """The argmax and the best of the others. In a tie topk and argmax may name different tokens: the argmax decides.
-
-    logits (2, 5, 5): ids (1, 2), values (5, 5)
-    """
-    first, top = logits.argmax(dim=-1), logits.topk(2, dim=-1)
-    agrees = top.indices[..., 0] == first
-    second = torch.where(agrees, top.indices[..., 1], top.indices[..., 0])
-    value = torch.where(agrees, top.values[..., 1], top.values[..., 0])
-    return torch.stack([first, second], dim=-1), torch.stack([top.values[..., 0], value], dim=-1).double()

@@ -10,6 +10,7 @@ import torch
 import transformers
 
 from engine import equivalence, trace
+from engine.arrivals import arrivals_of
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
 from engine.lane import Lane, noise_of
@@ -49,8 +50,11 @@ def session(
     most = MAX_PROMPTS if all(config.batch for config in lanes.values()) else MAX_ROWS
     if not ids or len(ids) > most:
         raise ConfigError("prompts", len(ids), f"give 1 to {most} prompts")
+    arrive = arrivals_of(first, len(ids))
+    if other := next((c for c in lanes.values() if arrivals_of(c, len(ids)) != arrive), None):
+        raise ConfigError("arrivals", other.arrivals, "the lanes of a session share their requests: give all the same")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
-    header = header_of(lanes, pair, texts, ids, title)
+    header = header_of(lanes, pair, texts, ids, title, arrive)
     yield from _Stream(lanes, pair, header, stop or (lambda: False), certify, observer)
 
 
@@ -68,7 +72,12 @@ def encode(pair: Pair, prompt: str | list[int], config: RunConfig, row: int) -> 
 
 
 def header_of(
-    lanes: dict[str, RunConfig], pair: Pair, texts: list[str], ids: list[list[int]], title: str
+    lanes: dict[str, RunConfig],
+    pair: Pair,
+    texts: list[str],
+    ids: list[list[int]],
+    title: str,
+    arrive: list[float],
 ) -> trace.Header:
     first = next(iter(lanes.values()))
     return trace.Header(
@@ -83,7 +92,10 @@ def header_of(
         pad_id=pair.pad_id,
         positions=pair.positions,
         chat=first.chat and getattr(pair, "templated", True),
-        prompts=[{"row": n, "text": t, "ids": i, "arrive": 0} for n, (t, i) in enumerate(zip(texts, ids, strict=True))],
+        prompts=[
+            {"row": n, "text": t, "ids": i, "arrive": a}
+            for n, (t, i, a) in enumerate(zip(texts, ids, arrive, strict=True))
+        ],
         lanes=[{"lane": name, "config": config.to_json()} for name, config in lanes.items()],
     )
 
@@ -101,10 +113,10 @@ def decode(
     endless = bool(config.faults & {"no_stop", "fastest_ends"})
     stop_ids = frozenset() if endless else pair.stop_ids
     rows = [
-        Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless)
+        Row(p["row"], list(p["ids"]), len(p["ids"]), config.max_new, pair.context, stop_ids, endless, p["arrive"])
         for p in header.prompts
     ]
-    pooled = config.method == "exspec"  # it makes its own batches
+    pooled = config.method == "exspec" or config.refill  # these make their own batches
     size, step, totals = len(rows) if pooled else config.batch or len(rows), 0, {}
     for batch, at in enumerate(range(0, len(rows), size)):
         part = rows[at : at + size]

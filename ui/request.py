@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from engine.config import MAX_K, POSITION_FAULTS, ConfigError, RunConfig
+from engine.config import MAX_K, ConfigError
 from engine.shipped import lacking
+from ui import lanes
 
 MAX_PROMPTS = 8
 MAX_NEW = 256
@@ -54,8 +55,17 @@ def split(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: bool) -> dict:
-    """The job of three lanes for the engine. Raises BadRequest."""
+def job(
+    offer: Offer,
+    text: str,
+    proposer: str,
+    k: float,
+    max_new: float,
+    chat: bool,
+    left: str = "eqspec",
+    right: str = lanes.SHORTCUT,
+) -> dict:
+    """The job of two lanes (three with the shortcut's repaired twin) for the engine. Raises BadRequest."""
     prompts = split(text or "")
     _check_prompts(prompts)
     works = ", ".join(name for name in PROPOSERS if name not in offer.unavailable())
@@ -63,6 +73,12 @@ def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: 
         raise BadRequest(f"Drafts from {proposer}: {reason}. What works: {works}.")
     if proposer not in PROPOSERS:
         raise BadRequest(f"Drafts from {proposer!r}: there is no such proposer. What works: {works}.")
+    known = lanes.on_offer()
+    for name, choice in (("Upper lane", left), ("Lower lane", right)):
+        if choice not in known:
+            raise BadRequest(f"{name}: there is no method {choice!r}. What works: {', '.join(known)}.")
+    if left == right:
+        raise BadRequest(f"Both lanes are {known[left]}. Choose two different ones.")
     common = {
         "target": offer.target,
         "draft": offer.draft if proposer == "draft_model" else None,
@@ -73,14 +89,10 @@ def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: 
         "chat": bool(chat),
     }
     try:
-        lanes = {
-            "eqspec": RunConfig(method="eqspec", **common),
-            "bsp": RunConfig(method="bsp", faults=POSITION_FAULTS, **common),
-            "bsp_repaired": RunConfig(method="bsp", faults=frozenset(), **common),
-        }
+        chosen = lanes.lanes(left, right, len(prompts), common)
     except ConfigError as error:
         raise BadRequest(f"{error}.") from error
-    return {"lanes": lanes, "prompts": prompts, "title": _title(prompts)}
+    return {"lanes": chosen, "prompts": prompts, "title": _title(prompts)}
 
 
 def plain(error: str) -> str:

@@ -55,6 +55,25 @@ class PaddedLayer(CacheLayerMixin):
             setattr(self, name, new.view(rows, slots, *old.shape[2:]))
         self.is_initialized = True
 
+    def copy_rows(
+        self,
+        rows: Tensor,  # [B'] rows of `origin`
+        source: Tensor,  # [B'] first slot to keep of each
+        target: Tensor,  # [B'] where that slot goes
+        width: int,
+        capacity: int,
+        origin: CacheLayerMixin | None = None,
+    ) -> None:
+        """The published code's copy: row by row into zeros, with bounds read by `.item()` in every layer again."""
+        old = [getattr(origin or self, name) for name in ("keys", "values")]
+        new = [x.new_zeros(len(rows), capacity, *x.shape[2:]) for x in old]
+        for i in range(len(rows)):
+            row, start, to = rows[i].item(), source[i].item(), target[i].item()
+            for a, b in zip(old, new, strict=True):
+                b[i, to:width] = a[row, start : start + width - to]
+        self.keys, self.values = new
+        self.is_initialized = True
+
     def grow(self, capacity: int) -> None:
         for name in ("keys", "values"):
             old = getattr(self, name)
@@ -151,6 +170,7 @@ class PaddedCache(Cache):
         source: Tensor,  # [B'] first slot to keep of each
         target: Tensor,  # [B'] where that slot goes
         width: int,
+        by_row: bool = False,
     ) -> int:  # bytes read
         """Move each row's slots [source, source + width - target) to [target, width): papers.md A.3 step 5, A.6.
 
@@ -159,14 +179,18 @@ class PaddedCache(Cache):
             row 0  A B C | d . .   ->  A B C D      (D was re-fed, its entry is kept; drafts dropped)
             row 1  . . x | y d e   ->  x y d e      (two pads leave, everything moves left by two)
 
-        One flat gather per tensor. Pads get a copy of a real entry: finite, and never visible.
+        One flat gather per tensor. Pads get a copy of a real entry: finite, and never visible. `by_row`: the copy of
+        the published code instead (papers.md 0.3).
         """
         capacity = width + self.spare
         slot = torch.arange(capacity, device=rows.device) - (target - source)[:, None]  # [B', capacity]
         slot = slot.clamp_(0, self.width - 1)
         flat = (rows[:, None] * self.capacity + slot).reshape(-1)
         for layer in self.layers:
-            layer.gather(flat, len(rows), capacity)
+            if by_row:
+                layer.copy_rows(rows, source, target, width, capacity)
+            else:
+                layer.gather(flat, len(rows), capacity)
         self.shadow = self.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
         self.visible = self.visible.view(-1).index_select(0, flat).view(len(rows), capacity)
         column = torch.arange(capacity, device=rows.device)
@@ -174,7 +198,8 @@ class PaddedCache(Cache):
         self.shadow[outside] = EMPTY
         self.visible[outside] = False
         self.capacity, self.width = capacity, width
-        return len(rows) * capacity * self.slot_bytes
+        slots = len(rows) * capacity if not by_row else int((width - target).sum())
+        return slots * self.slot_bytes
 
     def join(
         self,
@@ -182,24 +207,31 @@ class PaddedCache(Cache):
         rows: Tensor,  # [B] rows of the store
         target: Tensor,  # [B] pads in front of each row
         width: int,
+        by_row: bool = False,
     ) -> int:  # bytes read
         """Become a left-padded rectangle of rows that lie in a store at slots 0, 1, ...: papers.md B.2.
 
         stored (A B C) and (x y), width 3:   A B C
                                              _ x y
+
+        `by_row`: see `realign`.
         """
         capacity = width + self.spare
         slot = (torch.arange(capacity, device=rows.device) - target[:, None]).clamp_(0, store.capacity - 1)
         flat = (rows[:, None] * store.capacity + slot).reshape(-1)
         for layer, source in zip(self.layers, store.layers, strict=True):
-            layer.gather(flat, len(rows), capacity, source)
+            if by_row:
+                layer.copy_rows(rows, torch.zeros_like(rows), target, width, capacity, source)
+            else:
+                layer.gather(flat, len(rows), capacity, source)
         self.shadow = store.shadow.view(-1, 3).index_select(0, flat).view(len(rows), capacity, 3)
         column = torch.arange(capacity, device=rows.device)
         inside = (column >= target[:, None]) & (column < width)
         self.shadow[~inside] = EMPTY
         self.visible = inside
         self.capacity, self.width = capacity, width
-        return len(rows) * capacity * self.slot_bytes
+        slots = len(rows) * capacity if not by_row else int((width - target).sum())
+        return slots * self.slot_bytes
 
     def select(self, rows: Tensor) -> int:  # rows [B'] that stay; returns bytes read
         """Drop the other rows; every slot stays where it is."""

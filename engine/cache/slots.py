@@ -43,11 +43,9 @@ class SlotLayer(CacheLayerMixin):
         self.values[rows[:, None], slots] = value_states.transpose(1, 2)
         if self.first:
             self.owner.write_shadow()
-        # the first B rows are a view; any other set of rows is a copy, and is counted
-        if self.owner.leading:
-            keys, values = self.keys[: len(rows), :n], self.values[: len(rows), :n]
-        else:
-            keys, values = self.keys[rows, :n], self.values[rows, :n]
+        # neighbouring rows are a view; any other set of rows is a copy, and is counted
+        read = rows if self.owner.span is None else self.owner.span
+        keys, values = self.keys[read, :n], self.values[read, :n]
         return keys.transpose(1, 2), values.transpose(1, 2)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -63,7 +61,7 @@ class SlotLayer(CacheLayerMixin):
 class SlotCache(Cache):
     """R rows of `capacity` slots. `count[r]`: valid entries of row r, which are its content 0..count-1.
 
-    `width`: slots ever used. `copied`: bytes gathered because the rows of a forward were not the first ones.
+    `width`: slots ever used. `copied`: bytes gathered because the rows of a forward were no neighbours.
     """
 
     def __init__(self, layers: int, rows: int, capacity: int, device: str = "cpu") -> None:
@@ -72,7 +70,7 @@ class SlotCache(Cache):
         self.shadow = torch.full((rows, capacity, 3), EMPTY, dtype=torch.int64, device=device)
         self.count = torch.zeros(rows, dtype=torch.int64, device=device)
         self.where: tuple[Tensor, Tensor, int] | None = None
-        self.leading = True
+        self.span: slice | None = None  # the rows of the forward, where they are neighbours
         self.active = torch.arange(rows, device=device)  # rows of a batch, where `feed` is used
         self._feed: Tensor | None = None
 
@@ -96,6 +94,11 @@ class SlotCache(Cache):
     def advance(self, fed: Feed) -> None:
         """The real columns of `fed` are in: they count until `rollback` says how many are kept."""
         self.count[self.active[: len(fed.lens)]] = fed.owners.amax(dim=1) + 1
+
+    def enter(self, first: int, rows: int) -> None:
+        """The next forward is of so many new rows, in empty places behind the first ones."""
+        self.active = torch.arange(first, first + rows, device=self.count.device)
+        self.shadow[self.active], self.count[self.active] = EMPTY, 0
 
     def rollback(self, counts: list[int]) -> None:
         """Keep so many entries of each of the first rows; the rest is stale. Nothing is written."""
@@ -145,9 +148,11 @@ class SlotCache(Cache):
         """
         n = int(slots.max()) + 1
         self.where, self.width = (rows, slots, n), max(self.width, n)
-        self.leading = bool((rows == torch.arange(len(rows), device=rows.device)).all())
+        first, b = int(rows[0]), len(rows)
+        neighbours = bool((rows == torch.arange(first, first + b, device=rows.device)).all())
+        self.span = slice(first, first + b) if neighbours else None
         self._feed = torch.stack([owners, tokens, positions], dim=-1)
-        if not self.leading and self.layers[0].is_initialized:
+        if not neighbours and self.layers[0].is_initialized:
             k = self.layers[0].keys
             self.copied += 2 * len(self.layers) * len(rows) * n * k.shape[2] * k.shape[3] * k.element_size()
         return torch.arange(n, device=rows.device) <= slots[:, :, None]

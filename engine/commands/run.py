@@ -5,8 +5,9 @@ import json
 import sys
 from pathlib import Path
 
+from engine.arrivals import parse
 from engine.commands import drafting
-from engine.config import FAULTS, METHODS, ConfigError, RunConfig
+from engine.config import FAULTS, METHODS, REFILLING, ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top-k", type=int, default=0)
     parser.add_argument("--top-p", type=float, default=1.0)
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
+    parser.add_argument("--refill", action="store_true", help="eqspec, slots: waiting rows replace those that end")
+    parser.add_argument("--window", type=int, help="exspec: rows to choose from (default 4 times the batch)")
+    parser.add_argument("--grouping", default="content", help="exspec: content (default), paper or none")
+    parser.add_argument(
+        "--age", type=int, default=16, help="exspec: most rounds that a row is passed over (default 16)"
+    )
+    arrivals = "steps at which the prompts arrive, like 0,0,3,7, or poisson:0.5 (requests per step); implies --refill"
+    parser.add_argument("--arrivals", help=arrivals)
+    parser.add_argument("--fidelity", default="exact", help="exact, or paper: eqspec and exspec as published")
     faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
     parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
     parser.add_argument("--out", type=Path, help="write the trace here")
@@ -47,6 +57,12 @@ def main(args: argparse.Namespace) -> int:
         top_k=args.top_k,
         top_p=args.top_p,
         chat=not args.raw,
+        refill=args.refill or (bool(args.arrivals) and args.method in REFILLING),
+        window=args.window,
+        grouping=args.grouping,
+        age=args.age,
+        arrivals=parse(args.arrivals) if args.arrivals else (),
+        fidelity=args.fidelity,
         faults=faults,
     )
     prompts = args.prompt + (read_prompts(args.prompts) if args.prompts else [])
@@ -56,6 +72,7 @@ def main(args: argparse.Namespace) -> int:
     if not prompts:
         raise ConfigError("prompts", prompts, "give --prompt TEXT or --prompts FILE")
     from engine.fold import Fold
+    from engine.latency import percentiles, requests
     from engine.models import load_pair
     from engine.stream import run
     from engine.trace import dump_line
@@ -76,6 +93,11 @@ def main(args: argparse.Namespace) -> int:
         print(f"{row}\t{json.dumps(pair.decode(ids), ensure_ascii=False)}")
         verdict = state.compare["verdict"] if state.compare else "not compared"
         print(f"row {row}: {state.done} after {state.final} tokens, {verdict}", file=sys.stderr)
+    if config.arrivals:
+        served = requests(fold, config.method)
+        for unit, values in (("steps", [r.steps for r in served]), ("seconds", [r.seconds for r in served])):
+            found = ", ".join(f"P{p} {value:.2f}" for p, value in percentiles(values).items())
+            print(f"latency in {unit}: {found}", file=sys.stderr)
     return 0
 
 

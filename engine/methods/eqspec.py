@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 from engine import faults, feed
 from engine.lane import Lane
+from engine.methods.exspec import exspec
 from engine.methods.prefill import prefill
+from engine.methods.published import published
 from engine.trace import Event
 
 
@@ -19,7 +21,14 @@ def eqspec(lane: Lane) -> Iterator[Event]:
     """Left-padded rows; position ids follow the token, never the slot, so a realignment moves keys as they are.
 
     A row's draft is at most room - 1 long: the target adds one token of its own to every round (the true bonus).
+    With refill it is EXSPEC's loop on a window as large as the batch, without grouping.
     """
+    if lane.config.fidelity == "paper":
+        yield from published(lane)
+        return
+    if lane.config.refill:
+        yield from exspec(lane)
+        return
     broken = lane.config.faults
     cache = lane.new_cache()
     yield from prefill(lane, cache, "left")

@@ -9,8 +9,9 @@ from engine.cache.padded import PaddedCache
 from engine.cache.slots import SlotCache
 from engine.lane import Lane
 from engine.methods.prefill import prefill_rows
+from engine.methods.published import shared_draft, without_bonus
 from engine.methods.realign import first_slots, realign
-from engine.pool import Pool
+from engine.pool import pool_of
 from engine.row import Row
 from engine.trace import Event
 
@@ -20,18 +21,23 @@ def exspec(lane: Lane) -> Iterator[Event]:
 
     A group whose membership stays copies nothing while its rows accept the same number (but for a rectangle that is
     full: it doubles, which is counted as "grow").
+
+    fidelity="paper": no true bonus, one draft length, and every round joins its batch anew; row by row, as published,
+    unless it is a group. Finished rows leave in the published code too.
     """
-    config = lane.config
-    size = config.batch or len(lane.rows)
-    pool = Pool(lane.rows, size, config.window or 4 * size, config.grouping, config.age)
+    config, paper = lane.config, lane.config.fidelity == "paper"
+    pool = pool_of(config, lane.rows)
     capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in lane.rows) + config.k + 2
-    store = Store(SlotCache(lane.layers, min(pool.window, len(lane.rows)), capacity, config.device))
-    cache, held = lane.new_cache(min(size, len(lane.rows))), []
+    store = Store(SlotCache(lane.layers, config.places(len(lane.rows)), capacity, config.device))
+    cache, held = lane.new_cache(min(pool.batch, len(lane.rows))), []
     while True:
-        if new := pool.admit():
+        if new := pool.admit(lane.step + 1):
             yield from prefill_rows(lane, store.place(new), new, "right")
             yield from lane.finish()
             store.release(new)
+            continue
+        if not pool.active and pool.next_arrival is not None:
+            lane.wait(pool.next_arrival)
             continue
         if not pool.active:
             lane.counts |= {"grouped": pool.grouped, "fallback": pool.fallback}
@@ -39,16 +45,17 @@ def exspec(lane: Lane) -> Iterator[Event]:
         rows, how = pool.pick()
         rows = [r for r in held if r in rows] + [r for r in rows if r not in held]
         yield lane.schedule(rows, group=int(how == "group"))
-        yield from regroup(lane, store, cache, held, rows)
+        yield from regroup(lane, store, cache, held, rows, by_row=paper and how != "group")
         held = rows
-        draft = lane.propose(rows, [r.room - 1 for r in rows])
+        draft = shared_draft(lane, rows) if paper else lane.propose(rows, [r.room - 1 for r in rows])
         yield from lane.proposed(rows, draft)
         fed = feed.round_of(rows, draft.tokens, draft.lens, cache.width)
         out = lane.verify(cache, fed)
         accepted, token = lane.choose(rows, out.logits, draft)
         yield from lane.verified(cache, fed, out.logits, accepted, "left", token=token)
         before = [len(r.ids) for r in rows]
-        yield lane.commit(rows, draft, accepted, token)
+        kept, token = without_bonus(draft, accepted, token) if paper else (accepted, token)
+        yield lane.commit(rows, draft, kept, token, verified=accepted)
         pool.advance(rows, [len(r.ids) - n for r, n in zip(rows, before, strict=True)], how)
         yield from lane.finish()
         store.release(rows)
@@ -81,10 +88,12 @@ class Store:
         return torch.tensor([self.at[r.row] for r in rows], device=self.cache.count.device)
 
 
-def regroup(lane: Lane, store: Store, cache: PaddedCache, held: list[Row], rows: list[Row]) -> Iterator[Event]:
+def regroup(
+    lane: Lane, store: Store, cache: PaddedCache, held: list[Row], rows: list[Row], by_row: bool = False
+) -> Iterator[Event]:
     """From the rectangle of `held` to that of `rows`: realign what stays, or write back and join anew."""
     leaving = [r for r in held if not r.done and r not in rows]
-    joins = any(r not in held for r in rows)
+    joins = any(r not in held for r in rows) or lane.config.fidelity == "paper"
     if going := [r for r in held if not r.done] if joins else leaving:
         yield from split(lane, store, cache, held, going, rows)
     if not joins:
@@ -93,9 +102,8 @@ def regroup(lane: Lane, store: Store, cache: PaddedCache, held: list[Row], rows:
     with lane.timed("join"):
         longest = max(len(r.ids) for r in rows)
         target = [longest - len(r.ids) for r in rows]
-        copied = cache.join(
-            store.cache, store.index(rows), torch.tensor(target, device=cache.shadow.device), longest - 1
-        )
+        pads = torch.tensor(target, device=cache.shadow.device)
+        copied = cache.join(store.cache, store.index(rows), pads, longest - 1, by_row)
     moves = [[r.row, 0, p, len(r.ids) - 1] for r, p in zip(rows, target, strict=True)]
     yield lane.kv_op("join", cache.width, moves, copied)
     yield lane.kv_state(cache, rows)

@@ -2,10 +2,13 @@
 
 from collections.abc import Generator, Iterator
 
+import torch
+
 from engine import feed
 from engine.cache.slots import SlotCache
 from engine.lane import Lane
-from engine.methods.prefill import prefill
+from engine.methods.prefill import prefill_rows
+from engine.pool import pool_of
 from engine.row import Row
 from engine.trace import Event
 
@@ -14,25 +17,39 @@ def slots(lane: Lane) -> Iterator[Event]:
     """slot = position = content index. A rejected draft is forgotten by lowering the row's count.
 
     c=(5,3), K=3, accepted (1,3): row 0 wrote slots 4..7 and keeps 0..5, row 1 wrote 2..5 and keeps 0..5
+
+    With refill, a waiting row takes the place behind the rows that decode: its prefill is a step of its own.
     """
-    config, rows = lane.config, lane.live
-    capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in rows) + config.k + 1
-    cache = SlotCache(lane.layers, len(rows), max(capacity, *(len(r.ids) for r in rows)), config.device)
-    yield from prefill(lane, cache, "right")
-    while True:
+    config, pool = lane.config, pool_of(lane.config, lane.rows)
+    capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in lane.rows) + config.k + 1
+    cache = SlotCache(lane.layers, config.places(len(lane.rows)), capacity, config.device)
+    rows: list[Row] = []
+    while rows or pool.next_arrival is not None:
+        if new := pool.admit(lane.step + 1):
+            cache.enter(len(rows), len(new))
+            yield from prefill_rows(lane, cache, new, "right")
+            rows = rows + new
+        elif rows:
+            yield from speculate(lane, cache, rows)
+        else:
+            lane.wait(pool.next_arrival)
+            continue
+        cache.active = torch.arange(len(rows), device=cache.count.device)
         yield from settle(lane, cache, rows)
         rows = yield from leave(lane, cache, rows)
         yield from lane.finish()
-        if not rows:
-            return
-        yield lane.schedule(rows)
-        draft = lane.propose(rows, [r.room - 1 for r in rows])
-        yield from lane.proposed(rows, draft)
-        fed = feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone())
-        out = lane.verify(cache, fed)
-        accepted, token = lane.choose(rows, out.logits, draft)
-        yield from lane.verified(cache, fed, out.logits, accepted, "slots", token=token)
-        yield lane.commit(rows, draft, accepted, token)
+
+
+def speculate(lane: Lane, cache: SlotCache, rows: list[Row]) -> Iterator[Event]:
+    """One round."""
+    yield lane.schedule(rows)
+    draft = lane.propose(rows, [r.room - 1 for r in rows])
+    yield from lane.proposed(rows, draft)
+    fed = feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone())
+    out = lane.verify(cache, fed)
+    accepted, token = lane.choose(rows, out.logits, draft)
+    yield from lane.verified(cache, fed, out.logits, accepted, "slots", token=token)
+    yield lane.commit(rows, draft, accepted, token)
 
 
 def settle(lane: Lane, cache: SlotCache, rows: list[Row]) -> Iterator[Event]:

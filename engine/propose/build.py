@@ -29,7 +29,7 @@ def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | No
         pair.draft,
         vocab=pair.vocab,
         capacity=max(min(n, r.context) for n, r in zip(longest, rows, strict=True)),
-        places=min(config.window or 0, len(rows)),
+        places=config.places(len(rows)),
         name=config.proposer,
         **limits,
     )

@@ -15,6 +15,12 @@ class States:
     layers: dict[int, Tensor]
     owners: Tensor
 
+    def rows(self, rows: list[int]) -> "States":
+        """The same for some of the batch rows."""
+        if len(rows) == len(self.owners):
+            return self
+        return States({n: states[rows] for n, states in self.layers.items()}, self.owners[rows])
+
     def columns(self, row: int, first: int, count: int) -> slice:
         """Where tokens first .. first + count - 1 of a batch row are; owners (-1 0 1 2), first 1, count 2 -> 2:4.
 

@@ -16,6 +16,10 @@ PROMPTS = [[5, 9, 7, 3, 5, 9, 7], [11, 12], [2, 30, 31, 32, 30], [8]]
 OWN = {"proposer": "draft_model", "draft": "tiny", "k": 3, "max_new": 14, "dtype": "float64"}
 SESSIONS = {
     "draft-model": ("llama", {"eqspec": OWN, "bsp": OWN, "bsp_repaired": {**OWN, "faults": frozenset()}}),
+    "published": (
+        "llama",
+        {"eqspec": {**OWN, "fidelity": "paper"}, "exspec": {**OWN, "fidelity": "paper", "batch": 2}},
+    ),
     "learned-positions": ("gpt2", {"eqspec": OWN, "bsp": {**OWN, "method": "bsp"}}),
     "two-batches": (
         "qwen3",

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from engine.accept import greedy
+from engine.best_two import best_two
 
 
 def accept(draft: list[list[int]], lens: list[int], choice: list[list[int]]) -> tuple[list[int], list[int]]:
@@ -55,9 +56,20 @@ def test_random_batches_agree_with_a_loop_over_tokens() -> None:
     assert everything == {"all", "part", "none"}
 
 
-def test_in_a_tie_the_recorded_choice_is_the_argmax_that_decoding_took() -> None:
-    from engine.scribe import best_two
+@pytest.mark.parametrize("vocab", [3, 511, 512, 600, 1024, 2000])
+def test_the_two_best_are_the_two_best_wherever_they_lie(vocab: int) -> None:
+    chance = torch.Generator().manual_seed(vocab)
+    for spread in (1, 1000):  # few different values: ties within and across chunks
+        wide = torch.randint(0, 3 * spread, (5, 4, vocab + 7), generator=chance).float()
+        logits = wide[..., :vocab]  # as the engine slices to the shared vocabulary
+        ids, values = best_two(logits)
+        assert torch.equal(ids[..., 0], logits.argmax(dim=-1))
+        assert torch.equal(values.float(), logits.sort(dim=-1, descending=True).values[..., :2])
+        assert torch.equal(logits.gather(-1, ids), values.float())
+        assert (ids[..., 0] != ids[..., 1]).all()
 
+
+def test_in_a_tie_the_recorded_choice_is_the_argmax_that_decoding_took() -> None:
     for logits in ([2.0, 5.0, 5.0], [5.0, 5.0, 5.0, 1.0], [1.0, 0.0], [0.0] * 40):
         row = torch.tensor([logits])
         ids, values = best_two(row)

@@ -23,12 +23,13 @@ BAD = [
     pytest.param("method", None, "eqspec", id="no_method"),
     pytest.param("proposer", "crystal_ball", "ngram", id="unknown_proposer"),
     pytest.param("sampling", "nucleus", "greedy", id="unknown_sampling"),
-    pytest.param("fidelity", "rough", "exact", id="unknown_fidelity"),
+    pytest.param("fidelity", "rough", "paper", id="unknown_fidelity"),
     pytest.param("grouping", "mood", "none", id="unknown_grouping"),
     pytest.param("dtype", "int8", "float32", id="unknown_dtype"),
     pytest.param("temperature", 0.7, "greedy decoding takes 0.0", id="temperature"),
     pytest.param("window", 4, "leave it out", id="window"),
-    pytest.param("arrivals", (0.0, 1.0), "leave it out", id="arrivals"),
+    pytest.param("arrivals", (0.0, 1.0), "eqspec and slots with refill=True", id="arrivals_without_refill"),
+    pytest.param("refill", "yes", "eqspec and slots take refill=True", id="refill_text"),
 ]
 
 
@@ -85,8 +86,10 @@ def test_a_draft_model_needs_a_name(draft: str | None) -> None:
         RunConfig(method="bsp", faults=frozenset({"no_stop", "padding_gap"}), k=16, max_new=4096, batch=64),
         RunConfig(method="autoregressive", batch=1, dtype="float64", chat=False, seed=7),
         RunConfig(proposer="draft_model", target="a", draft="b", device="cuda:0"),
+        RunConfig(method="exspec", batch=4, window=9, grouping="paper", fidelity="paper", arrivals=(0.0, 2.5)),
+        RunConfig(method="slots", refill=True, arrivals="poisson:0.5"),
     ],
-    ids=["default", "bsp", "autoregressive", "draft_model"],
+    ids=["default", "bsp", "autoregressive", "draft_model", "arrivals", "poisson"],
 )
 def test_a_configuration_survives_json(config: RunConfig) -> None:
     assert RunConfig.from_json(json.loads(json.dumps(config.to_json()))) == config

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import RunConfig, session
+from engine.config import PUBLISHED_EXACT
 from engine.fold import fold
 from engine.models import pair_of
 from engine.trace import Propose, Violation
@@ -34,12 +35,14 @@ def decode(rows: list[list[int]], **config: object) -> tuple[list[list[int]], li
     match=st.integers(1, 3),
     max_new=st.integers(1, 14),
     batch=st.sampled_from([None, 1, 2]),
+    paper=st.booleans(),
 )
 def test_ids_equal_the_row_run_alone(
-    method: str, proposer: str, rows: list, k: int, match: int, max_new: int, batch: int | None
+    method: str, proposer: str, rows: list, k: int, match: int, max_new: int, batch: int | None, paper: bool
 ) -> None:
     alone, _, _ = decode(rows, method="autoregressive", batch=1, max_new=max_new)
-    config = {"proposer": proposer, "k": k, "match": match, "max_new": max_new, "batch": batch}
+    fidelity = "paper" if paper and method in PUBLISHED_EXACT else "exact"
+    config = {"proposer": proposer, "k": k, "match": match, "max_new": max_new, "batch": batch, "fidelity": fidelity}
     drafted, violations, _ = decode(rows, method=method, **config)
     assert drafted == alone
     assert violations == []

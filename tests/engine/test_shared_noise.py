@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import RunConfig, session
+from engine.config import PUBLISHED_EXACT
 from engine.fold import fold
 from engine.sampling import REMOVED, SharedNoise, warp
 from tests.engine.pairs import VOCAB, pair
@@ -22,7 +23,9 @@ def outputs(family: str, rows: list[list[int]], **config: object) -> list[list[i
     return [r.ids[r.prompt :] for r in lane.rows.values()]
 
 
-@pytest.mark.parametrize("method", EXACT)
+@pytest.mark.parametrize(
+    ("method", "fidelity"), [*((m, "exact") for m in EXACT), *((m, "paper") for m in PUBLISHED_EXACT)]
+)
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(
@@ -33,11 +36,12 @@ def outputs(family: str, rows: list[list[int]], **config: object) -> list[list[i
     proposer=st.sampled_from(["ngram", "draft_model"]),
 )
 def test_every_exact_method_samples_what_each_row_samples_alone(
-    method: str, family: str, rows: list, seed: int, temperature: float, top: tuple, proposer: str
+    method: str, fidelity: str, family: str, rows: list, seed: int, temperature: float, top: tuple, proposer: str
 ) -> None:
     common = {"max_new": 12, "seed": seed, "temperature": temperature, "top_k": top[0], "top_p": top[1]}
     alone = outputs(family, rows, method="autoregressive", batch=1, **common)
-    batched = outputs(family, rows, method=method, proposer=proposer, draft="tiny", k=3, **common)
+    own = {"method": method, "fidelity": fidelity, "proposer": proposer, "draft": "tiny", "k": 3}
+    batched = outputs(family, rows, **own, **common)
     assert batched == alone
 
 

@@ -1,5 +1,6 @@
 """Event streams over a real socket: they resume without a gap, and nothing blocks."""
 
+import gzip
 import logging
 import os
 import signal
@@ -33,6 +34,20 @@ def test_a_stream_opens_at_once_and_brings_every_event_then_bye(site) -> None:
     assert [m.data for m in events] == run.log.text().splitlines()
     assert bye.event == "bye"
     assert (bye.id, bye.json()) == (f"{run.id}:12", {"run": run.id, "status": "done", "error": ""})
+
+
+def test_a_stream_is_gzip_for_whom_takes_it_and_plain_for_others(site) -> None:
+    here = site(ThreadEngine())
+    run = here.store.create(JOB)
+    texts = {}
+    for takes, encoding in (("gzip, br", "gzip"), ("identity", None), ("gzip;q=0, br", None)):
+        with httpx.stream("GET", here.events(run), headers={"Accept-Encoding": takes}, timeout=20) as response:
+            assert response.headers.get("content-encoding") == encoding
+            raw = b"".join(response.iter_raw())
+        texts[takes] = gzip.decompress(raw) if encoding else raw
+    plain = texts.pop("identity")
+    assert all(text == plain for text in texts.values())
+    assert plain.count(b"\ndata: ") == 14  # 13 events and bye
 
 
 def test_a_dropped_connection_resumes_without_missing_or_repeated_event(site) -> None:

@@ -108,8 +108,8 @@ export class Fold {
 
   _schedule(lane, event) {
     if (lane.frames.length) lane.frames.at(-1).complete = true;
-    for (const model of Object.keys(lane.maps)) {
-      lane.maps[model] = Object.fromEntries(Object.entries(lane.maps[model]).filter(([r]) => !lane.rows[r].done));
+    for (const [model, kept] of [['target', event.rows], ['draft', []]]) { // published code keeps finished rows in the batch
+      lane.maps[model] = Object.fromEntries(Object.entries(lane.maps[model]).filter(([r]) => kept.includes(Number(r)) || !lane.rows[r].done));
     }
     const target = lane.maps.target;
     for (const r of event.rows) target[r] ??= new KvMap();

@@ -9,6 +9,7 @@ export const INITIAL = {
   step: 0,
   row: 0, //            selected row id
   cell: null, //        pinned {lane, row, index}; index = content token index
+  note: null, //        a note pinned to a cell: {lane, row, index, text}
   hover: null, //       the same, under the pointer or the keyboard
   view: 'kinds', //     open tensor view: kinds | positions | mask | move
   tensorsOpen: false,
