@@ -45,7 +45,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arrivals = "steps at which the prompts arrive, like 0,0,3,7, or poisson:0.5 (requests per step); implies --refill"
     parser.add_argument("--arrivals", help=arrivals)
-    parser.add_argument("--fidelity", default="exact", help="exact; paper: eqspec and exspec as published; bitwise: slots")
+    parser.add_argument("--fidelity", default="exact", help="exact, paper (eqspec, exspec) or bitwise (slots)")
     faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
     parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
 
