@@ -9,7 +9,8 @@ For each row, at the moment the model reads:
     emission    what is emitted is the target's choice at that index
     rectangle   left layout only: pads + content = L, so that every row's next slot is the same
 
-Dead slots alone violate nothing, and neither does a constant offset under rotary positions.
+Dead slots alone violate nothing, and neither does a constant offset under rotary positions. Of a step whose KV was
+not recorded, what its verify event says by itself is checked: input, emission, and contiguity of what was fed.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ class Checker:
 
     def __init__(self) -> None:
         self.reported: set[tuple[str, int]] = set()
+        self.offsets: dict[int, int] = {}  # position - owner of the first column that a row was fed, KV or not
 
     def frame(self, lane: LaneState, header: Header) -> list[Violation]:
         """New violations of the lane's last frame. The frame must have been committed."""
@@ -30,7 +32,11 @@ class Checker:
         for i, row in enumerate(frame.rows):
             ids = lane.rows[row].ids
             content = ids[: frame.length[row] - len(frame.emitted[i])]
-            for violation in check_row(frame, i, content, header.positions):
+            if row in frame.fed:
+                violations = check_row(frame, i, content, header.positions)
+            else:
+                violations = check_fed(frame, i, content, header.positions, self.offsets)
+            for violation in violations:
                 if (violation.invariant, row) not in self.reported:
                     self.reported.add((violation.invariant, row))
                     found.append(violation)
@@ -40,12 +46,14 @@ class Checker:
 def check_row(frame: Frame, i: int, content: list[int], scheme: str) -> Iterator[Violation]:
     """Violations of batch row i whose committed ids were `content` when the model read them."""
     row = frame.rows[i]
-    prefill = not frame.before[row].owner
+    prefill = max(frame.before[row].position, default=-1) < 0  # nothing of the row is in the cache
     held = 0 if prefill else len(content) - 1  # committed tokens that must be in the cache already
     yield from _kv_and_mask(row, frame.before[row], content, held)
     yield from _new_columns(row, frame.fed[row], frame.slots[i])
     yield from _contiguity(row, frame, i, content, held, scheme)
-    if not prefill:
+    if prefill:
+        yield from _prefilled(row, frame.fed[row], content)
+    else:
         yield from _input(row, frame, i, content)
         if frame.layout == "left":
             yield from _rectangle(row, frame, i, held)
@@ -116,6 +124,40 @@ def _input(row: int, frame: Frame, i: int, content: list[int]) -> Iterator[Viola
         elif frame.fed[row].owner[slot] != len(content) - 1 + t:
             owner = frame.fed[row].owner[slot]
             yield _violation("input", row, slot, len(content) - 1 + t, owner, f"column {t} is fed at the wrong index")
+
+
+def _prefilled(row: int, kv: KvMap, content: list[int]) -> Iterator[Violation]:
+    """A row without entries must be fed all of its content."""
+    for owner, token in enumerate(content):
+        if owner not in kv.owner:
+            yield _violation("kv", row, -1, owner, -1, f"token {owner} is neither fed nor in the cache")
+            return
+        slot = kv.owner.index(owner)
+        if kv.token[slot] != token:
+            yield _violation("input", row, slot, token, kv.token[slot], f"token {owner} is fed as another one")
+            return
+
+
+def check_fed(frame: Frame, i: int, content: list[int], scheme: str, offsets: dict[int, int]) -> Iterator[Violation]:
+    """What the verify event of a step without KV shows: the right tokens, at positions that go on without a gap."""
+    row, drafts, first = frame.rows[i], frame.lens[i], frame.owners[i]
+    fed = [*content, *(frame.draft[i] if frame.draft else [])][: len(content) + drafts]
+    if first not in (0, len(content) - 1):
+        yield _violation("input", row, frame.slots[i], len(content) - 1, first, "column 0 is fed at the wrong index")
+        return
+    columns = len(fed) - first
+    skip = len(frame.tokens[i]) - columns if first == 0 and frame.layout == "left" else 0  # pads in front
+    for owner, column in enumerate(range(skip, skip + columns), first):
+        slot, token, position = frame.slots[i] + column, frame.tokens[i][column], frame.positions[i][column]
+        if token != fed[owner]:
+            yield _violation("input", row, slot, fed[owner], token, f"column {column} is fed the wrong token")
+            break
+        offset = offsets.setdefault(row, position - owner) if scheme == "rotary" else 0
+        if position != owner + offset:
+            message = f"token {owner} is fed at position {position}, {position - owner - offset:+d} from its neighbours"
+            yield _violation("contiguity", row, slot, owner + offset, position, message)
+            break
+    yield from _emission(row, frame, i)
 
 
 def _emission(row: int, frame: Frame, i: int) -> Iterator[Violation]:

@@ -3,8 +3,10 @@
 from dataclasses import asdict, dataclass, fields
 from math import isfinite
 
+from engine import costs
+
 METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
-PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3")
+PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3", "hybrid", "mtp", "draft_small")
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
 FAULTS = {
@@ -42,8 +44,10 @@ POSITION_FAULTS = frozenset({"padding_gap", "rejection_gap", "draft_positions"})
 #: Values that the trace format already knows and no method computes yet: refused by name.
 NOT_BUILT = {
     "method": ("minedraft",),
-    "proposer": ("mtp", "hybrid"),
 }
+
+#: What a row's draft length may follow, besides K and room (engine.lengths).
+ADAPT = ("acceptance", "confidence", "cost")
 
 #: Methods in which rejection sampling is lossless (papers.md F.5): no row's draft is cut for another's sake.
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
@@ -57,6 +61,7 @@ REFILLING = ("eqspec", "slots")
 POISSON = "poisson:"  # arrivals at random, so many per step
 
 MAX_K = 16
+MAX_MATCH = 3  # tokens: the longest suffix that n-gram looks up
 MAX_ROWS = 64  # decoded together; also prompts, where no batch size is set
 MAX_PROMPTS = 1024
 MAX_WINDOW = 1024
@@ -89,20 +94,24 @@ class RunConfig:
     target: str = "smollm2-135m"
     draft: str | None = None
     k: int = 4
+    match: int = 2  # hybrid: tokens that must repeat before n-gram drafts instead of the EAGLE-3 head
     max_new: int = 48
     batch: int | None = None  # rows decoded together; None: all prompts
     refill: bool = False  # eqspec, slots: a waiting row takes the place of one that has ended
     window: int | None = None
     grouping: str = "content"  # exspec: content, paper, none (refill only)
     age: int = 16  # exspec: most rounds in which a row of the window is passed over (see engine.pool)
-    budget: int | None = None  # verified tokens per round across the batch; None: no cap
+    budget: int | None = None  # drafts verified per round across the batch, the likeliest first; None: no cap
+    adapt: frozenset[str] = frozenset()  # draft lengths follow these; empty: K as far as there is room
+    floor: float = 0.2  # acceptance and confidence: drafts less likely than this to be all accepted are left out
+    costs: tuple[tuple[int, int, float], ...] = ()  # cost: (rows, drafts per row, ms of such a round), measured
     sampling: str = "greedy"
     temperature: float = 0.0
     top_k: int = 0  # 0: all tokens
     top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: those the method was published with
-    fidelity: str = "exact"  # paper: as the published code does it (engine.methods.published)
+    fidelity: str = "exact"  # paper: as the published code does it; bitwise: slots with fixed shapes (engine.bitwise)
     arrivals: tuple[float, ...] | str = ()  # a step for each prompt, or "poisson:RATE" (see engine.arrivals)
     processors: str = "refuse"  # a model that asks for penalties is refused; "none": decode without them, on all sides
     chat: bool = True  # prompts go through the chat template
@@ -113,11 +122,12 @@ class RunConfig:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
-        self._choice("fidelity", ("exact", "paper"))
+        self._choice("fidelity", ("exact", "paper", "bitwise"))
         self._choice("processors", ("refuse", "none"))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)
+        self._range("match", 1, MAX_MATCH)
         self._range("max_new", 1, MAX_NEW)
         if self.batch is not None:
             self._range("batch", 1, MAX_ROWS)
@@ -126,8 +136,7 @@ class RunConfig:
             self._range("window", self.batch or 1, MAX_WINDOW)
             if self.method != "exspec":
                 raise ConfigError("window", self.window, "only exspec has a window; leave it out")
-        if self.budget is not None:
-            raise ConfigError("budget", self.budget, "not built yet: leave it out")
+        self._lengths()
         if self.proposer == "draft_model" and not self.draft:
             raise ConfigError("draft", self.draft, "proposer draft_model needs a directory or a hub name")
         self._sampling()
@@ -169,7 +178,10 @@ class RunConfig:
             raise ConfigError("arrivals", self.arrivals, f"give steps from 0 to {MAX_STEP}, one for each prompt")
 
     def _fidelity(self) -> None:
-        if self.fidelity == "exact":
+        if self.fidelity == "bitwise" and (self.method != "slots" or self.sampling != "greedy"):
+            works = "method='slots' with sampling='greedy': only there shapes are fixed"
+            raise ConfigError("fidelity", self.fidelity, works)
+        if self.fidelity != "paper":
             return
         if self.method not in PUBLISHED_EXACT:
             works = (
@@ -178,9 +190,28 @@ class RunConfig:
             raise ConfigError("fidelity", self.fidelity, works)
         if self.faults:
             raise ConfigError("faults", sorted(self.faults), "fidelity='paper' is exact: take one of the two")
+        for field, value in (("adapt", sorted(self.adapt)), ("budget", self.budget)):
+            if value:
+                works = "fidelity='paper' shares one draft length over the batch: take one of the two"
+                raise ConfigError(field, value, works)
         if self.sampling == "rejection":
             works = "fidelity='paper' shares one draft length over the batch: choose shared_noise or greedy"
             raise ConfigError("sampling", self.sampling, works)
+
+    def _lengths(self) -> None:
+        if self.budget is not None:
+            self._range("budget", 1, MAX_ROWS * MAX_K)
+        object.__setattr__(self, "adapt", frozenset(self.adapt))
+        if unknown := sorted(self.adapt - set(ADAPT)):
+            raise ConfigError("adapt", unknown, f"choose of {', '.join(ADAPT)}")
+        if not 0 < self.floor < 1:
+            raise ConfigError("floor", self.floor, "choose a number above 0 and below 1")
+        if bool(self.costs) != ("cost" in self.adapt):
+            works = "adapt={'cost'} and a table go together; `bench --costs FILE` measures one"
+            raise ConfigError("costs", self.costs, works)
+        if wrong := costs.problem(self.costs, self.k):
+            raise ConfigError("costs", self.costs, wrong)
+        object.__setattr__(self, "costs", tuple(map(tuple, self.costs)))
 
     def _sampling(self) -> None:
         if self.sampling == "greedy":
@@ -192,6 +223,10 @@ class RunConfig:
         if self.sampling == "rejection" and (self.method not in LOSSLESS or self.faults):
             works = f"where a row's rounds depend on that row alone: {', '.join(LOSSLESS)}, without faults"
             raise ConfigError("sampling", "rejection", works)
+        if self.sampling == "rejection" and (biased := self.adapt - {"acceptance"} or self.budget):
+            works = "rejection sampling is biased where a draft's length depends on its own tokens, and a row would "
+            field = "adapt" if self.adapt - {"acceptance"} else "budget"
+            raise ConfigError(field, biased, f"{works}depend on the others; adapt={{'acceptance'}} does neither")
         if not 0.01 <= self.temperature <= 10:
             raise ConfigError("temperature", self.temperature, "choose a number from 0.01 to 10, or sampling='greedy'")
         if not 0 < self.top_p <= 1:
@@ -213,7 +248,8 @@ class RunConfig:
     def to_json(self) -> dict:
         """The configuration as plain data, for the trace header."""
         arrivals = self.arrivals if isinstance(self.arrivals, str) else list(self.arrivals)
-        return {**asdict(self), "faults": sorted(self.faults), "arrivals": arrivals}
+        plain = {"arrivals": arrivals, "costs": [list(cell) for cell in self.costs]}
+        return {**asdict(self), "faults": sorted(self.faults), "adapt": sorted(self.adapt), **plain}
 
     @classmethod
     def from_json(cls, data: dict) -> "RunConfig":
@@ -222,6 +258,8 @@ class RunConfig:
         values = {k: v for k, v in data.items() if k in known}
         if values.get("faults") is not None:
             values["faults"] = frozenset(values["faults"])
+        for field, kind in (("adapt", frozenset), ("costs", tuple)):
+            values[field] = kind(values.get(field, ()))
         arrivals = values.get("arrivals") or ()
         values["arrivals"] = arrivals if isinstance(arrivals, str) else tuple(arrivals)
         return cls(**values)

@@ -120,6 +120,7 @@ def witness_of(events: list[Event], lane: str) -> Witness:
             continue
         if isinstance(e, Schedule):
             rows = e.rows
+            witness.saw([[]] * len(rows), [[]] * len(rows))  # until a verify event says more
         elif isinstance(e, Verify):
             pairs = [list(zip(c, t, strict=False)) for c, t in zip(e.choice, e.top2, strict=True)]
             ids = [[[chosen, int(top[0])] for chosen, top in row] for row in pairs]

@@ -3,15 +3,14 @@
 The trace's own violation events are not believed; where they say something else, that is reported beside.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from engine.check import Checker
 from engine.fold import Fold
 from engine.frames import Frame, LaneState
-from engine.trace import Event, Header, Kv, KvOp, Schedule, TraceError, Violation, read_lines
+from engine.reading import Reading
+from engine.trace import Event, Header, Kv, KvOp, Schedule, TraceError, Verify, Violation
 
-MAX_LINE = 16 << 20  # characters
 MAX_CELLS = 1 << 20  # rows x slots of one event
 MAX_ROWS = 1024
 
@@ -34,9 +33,15 @@ class Inspected:
     counts: dict[str, int] = field(default_factory=dict)
     steps: int = 0
     unchecked: list[int] = field(default_factory=list)  # steps whose forward is not in the trace
+    partial: list[int] = field(default_factory=list)  # steps whose forward is there without what it wrote
     found: set[tuple[int, str, int]] = field(default_factory=set)  # (step, invariant, row)
     claimed: set[tuple[int, str, int]] = field(default_factory=set)
     ended: bool = False
+
+    @property
+    def checked(self) -> int:
+        """Steps of which something could be checked; 0: neither clean nor violated."""
+        return self.steps - len(self.unchecked)
 
     @property
     def disagreements(self) -> list[str]:
@@ -99,7 +104,8 @@ class Inspector:
     def _check(self, lane: LaneState, frame: Frame, result: Inspected) -> list[Violation]:
         """Violations of a step, as far as it was recorded: without a commit nothing was emitted."""
         if not all(row in frame.fed for row in frame.rows):
-            result.unchecked.append(frame.step)
+            (result.partial if frame.positions else result.unchecked).append(frame.step)
+        if not frame.positions:
             return []
         frame.emitted = frame.emitted or [[] for _ in frame.rows]
         return self._checkers[lane.name].frame(lane, self.fold.header)
@@ -114,6 +120,8 @@ class Inspector:
                 raise ValueError(f"step {frames[-1].step} came before")
             if len(set(event.rows)) < len(event.rows) or len(event.rows) > MAX_ROWS:
                 raise ValueError(f"a row is listed twice, or there are more than {MAX_ROWS}")
+        if isinstance(event, Verify) and min(event.slots, default=0) < 0:
+            raise ValueError("a negative slot")
         if isinstance(event, Kv | KvOp):
             frames = self.fold.lanes[event.lane].frames
             rows = max(1, len(frames[-1].rows) if frames else 1)
@@ -122,10 +130,10 @@ class Inspector:
                 raise ValueError(f"more than {MAX_CELLS} cells in one event")
 
 
-def inspect(lines: Iterable[str]) -> list[Inspected]:
+def inspect(reading: Reading) -> list[Inspected]:
     """Every lane of a trace. Raises TraceError, whose message names the line."""
-    inspector, number = Inspector(), 0
-    for number, event in numbered(lines):
+    inspector = Inspector()
+    for number, event in reading:
         try:
             inspector.push(event)
         except TraceError as error:
@@ -133,23 +141,7 @@ def inspect(lines: Iterable[str]) -> list[Inspected]:
     try:
         return inspector.close()
     except TraceError as error:
-        raise TraceError(f"line {number}: {error}") from None
-
-
-def numbered(lines: Iterable[str]) -> Iterator[tuple[int, Event]]:
-    """Events with the number of their line."""
-    at = 0
-
-    def counted() -> Iterator[str]:
-        nonlocal at
-        for line in lines:
-            at += 1
-            if len(line) > MAX_LINE:
-                raise TraceError(f"line {at}: longer than {MAX_LINE} characters")
-            yield line
-
-    for event in read_lines(counted()):
-        yield at, event
+        raise TraceError(f"line {reading.number}: {error}") from None
 
 
 def in_words(error: Exception) -> str:

@@ -12,12 +12,14 @@ from torch import Tensor
 
 from engine import accept, check, feed, trace
 from engine.arrivals import step_of
+from engine.bitwise import shapes_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
 from engine.equivalence import Witness
 from engine.fold import Fold
 from engine.forward import Output, forward
+from engine.lengths import Lengths
 from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
 from engine.propose.states import States
@@ -53,6 +55,8 @@ class Lane(Scribe):
         self.observer, self.clock, self.witness = observer, clock, witness or Witness()
         self._spans: list[list] = []
         self.noise = noise_of(config)
+        self.lengths = Lengths(config)
+        self.shapes = shapes_of(config, [p["ids"] for p in header.prompts])
         self.states: States | None = None  # what the last forward leaves for a drafter that reads hidden states
         self.counts = {
             "rounds": 0,
@@ -79,6 +83,10 @@ class Lane(Scribe):
         longest = max(len(r.ids) for r in self.rows)
         return PaddedCache(self.layers, rows or len(self.rows), longest + 2 * t, 2 * t, self.config.device)
 
+    def fixed(self, fed: feed.Feed, prefill: bool = False) -> feed.Feed:
+        """`fed` in the shape that the bitwise mode asks for; otherwise as it is."""
+        return self.shapes.fixed(fed, self.pair.pad_id if prefill else None) if self.shapes else fed
+
     def schedule(self, rows: list[Row], group: int = 0) -> trace.Event:
         """Begin a step with these rows."""
         self.step += 1
@@ -92,10 +100,12 @@ class Lane(Scribe):
         self.step = max(self.step, step_of(arrive) - 1)
 
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
-        """Ask the proposer for at most min(K, limit) drafts per row."""
+        """Ask the proposer for at most min(K, limit) drafts per row, fewer where the draft length adapts."""
         self.draft_id += 1
         with self.timed("propose"):
-            return self.proposer.propose(rows, [min(self.config.k, n) for n in limits], self.noise)
+            allowed, why = self.lengths.allowed(rows, [min(self.config.k, n) for n in limits])
+            draft = self.proposer.propose(rows, allowed, self.noise)
+            return self.lengths.shorten(rows, draft, why)
 
     def no_draft(self, rows: list[Row]) -> Draft:
         """An empty draft, for a prefill or a plain step."""
@@ -172,10 +182,11 @@ class Lane(Scribe):
         self.counts["accepted"] += sum(agreed)
         self.counts["emitted"] += sum(map(len, emitted))
         self.counts["discarded"] += sum(max(0, n - len(new)) for n, new in zip(agreed, tokens, strict=True))
+        lens = [len(d) for d in draft.listed()]
+        judged, verified, right, kept = ([of[i] for i in drafted] for of in (rows, lens, agreed, kept))
+        self.lengths.observe(judged, verified, right)
         if self.proposer:
-            lens = draft.lens.tolist()
-            part = [[of[i] for i in drafted] for of in (rows, lens, kept)]
-            self.proposer.observe(*part, self.states.rows(drafted))
+            self.proposer.observe(judged, verified, kept, self.states.rows(drafted))
         kinds = [k[: len(e)] for k, e in zip(kinds, emitted, strict=True)]
         cut = cuts if any(cuts) else []
         return self._emit(trace.Commit(draft=self.draft_id, accepted=agreed, emitted=emitted, kinds=kinds, cut=cut))
@@ -192,6 +203,7 @@ class Lane(Scribe):
                 self.noise.forget(row.row, len(row.ids))
             if row.done and row.row not in self.ended:
                 self.ended.add(row.row)
+                self.lengths.drop(row.row)
                 if self.proposer:
                     self.proposer.drop(row.row)
                 yield self._emit(trace.RowDone(row=row.row, reason=row.done, tokens=len(row.output)))

@@ -7,16 +7,16 @@ from pathlib import Path
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from engine import shelf
+from engine import shelf, shipped
 from engine.config import RunConfig
-from engine.digest import weights_sha256
+from engine.digest import file_sha256, weights_sha256
 from engine.load import ModelError, find, load_model, load_tokenizer
 from engine.pieces import pieces
 from engine.probe import probe
 from engine.processors import refuse_processors
 from engine.propose.self_skip import layers_of, skip_layers
 from engine.support import longest_exact, refuse
-from engine.train import eagle3_shard
+from engine.train import draft_small, head_shard
 
 __all__ = ["ModelError", "Pair", "common_vocabulary", "load_pair", "pair_of"]
 
@@ -39,7 +39,7 @@ class Pair:
     context: int
     positions: str
     info: dict
-    head: nn.Module | None = None  # an EAGLE-3 head for this target
+    head: nn.Module | None = None  # an EAGLE-3 head or MTP module for this target
 
     @property
     def templated(self) -> bool:
@@ -80,6 +80,8 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     report = progress or (lambda stage, fraction: None)
     place = find(config.target, cache, progress)
     report("load", 0.0)
+    if reason := shipped.lacking(config.proposer, config.target):
+        raise ModelError(f"proposer {config.proposer!r} cannot draft: {reason}. proposer='ngram' works with any target")
     tokenizer = load_tokenizer(place)
     target = load_model(place, config.dtype, config.device)
     refuse(target, config.max_new)
@@ -94,26 +96,21 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
         width = common_vocabulary(tokenizer, load_tokenizer(folder), config.target, config.draft)
         draft, names["draft"] = load_model(folder, config.dtype, config.device), config.draft
         refuse(draft, config.max_new)
+    elif config.proposer == "draft_small":
+        draft, names["draft"] = draft_small.load(shipped.SHARDS["draft_small"].parent, target), "draft_small"
     hashes = {"target": weights_sha256(Path(place)), "draft": weights_sha256(Path(folder))}
+    if config.proposer == "draft_small":
+        hashes["draft"] = file_sha256(shipped.SHARDS["draft_small"])
     pair = pair_of(target, draft, tokenizer, width=width, names=names, hashes=hashes)
     if lost := sorted(i for i in pair.stop_ids if i >= pair.vocab):
         raise ModelError(f"stop ids {lost} lie outside the {pair.vocab} tokens that the pair shares: no row could end")
-    if config.proposer == "eagle3":
-        pair = replace(pair, head=shipped_head(config.target, target))
+    if config.proposer in ("eagle3", "hybrid", "mtp"):
+        pair = replace(pair, head=head_shard.load(shipped.SHARDS[config.proposer].parent, target))
     probe(pair.target, pair.vocab)
     if config.proposer == "draft_model":
         probe(pair.draft, pair.vocab)
     report("load", 1.0)
     return pair
-
-
-def shipped_head(name: str, target: PreTrainedModel) -> nn.Module:
-    """The EAGLE-3 head in assets/, which belongs to the shelf's model. Raises ModelError for any other target."""
-    folder = Path(__file__).resolve().parents[1] / eagle3_shard.HEAD
-    if name != shelf.NAME or not (folder / eagle3_shard.FILE).is_file():
-        works = f"target={shelf.NAME!r} with {eagle3_shard.HEAD / eagle3_shard.FILE}, or proposer='ngram'"
-        raise ModelError(f"no EAGLE-3 head was trained for {name}: use {works}")
-    return eagle3_shard.load(folder, target)
 
 
 def pair_of(
@@ -134,18 +131,18 @@ def pair_of(
     contexts = [longest_exact(model) for model in models.values()]
     widths = [logits_width(model) for model in models.values()]
     info = {
-        role: _describe(model, (names or {}).get(role) or type(model).__name__, (hashes or {}).get(role, ""))
+        role: describe(model, (names or {}).get(role) or type(model).__name__, (hashes or {}).get(role, ""))
         for role, model in models.items()
     }
     return Pair(
         target=target,
         draft=draft,
         tokenizer=tokenizer,
-        stop_ids=_stop_ids(target) if stop_ids is None else frozenset(stop_ids),
-        pad_id=_pad_id(target, tokenizer) if pad_id is None else pad_id,
+        stop_ids=stop_ids_of(target) if stop_ids is None else frozenset(stop_ids),
+        pad_id=pad_id_of(target, tokenizer) if pad_id is None else pad_id,
         vocab=min(widths + [w for w in (width, tokens_of(tokenizer)) if w]),
         context=min(contexts),
-        positions=_positions(target),
+        positions=position_scheme(target),
         info=info,
     )
 
@@ -177,7 +174,7 @@ def logits_width(model: PreTrainedModel) -> int:
     return model.config.vocab_size if head is None else head.weight.shape[0]
 
 
-def _stop_ids(model: PreTrainedModel) -> frozenset[int]:
+def stop_ids_of(model: PreTrainedModel) -> frozenset[int]:
     """The generation config's end-of-sequence ids, else the config's: one id, a list, or nothing."""
     generation = getattr(model, "generation_config", None)
     found = getattr(generation, "eos_token_id", None)
@@ -187,20 +184,20 @@ def _stop_ids(model: PreTrainedModel) -> frozenset[int]:
     return frozenset([found] if isinstance(found, int) else found)
 
 
-def _pad_id(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> int:
+def pad_id_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> int:
     """What pads are filled with: they are never attended, so any id will do."""
     known = (getattr(tokenizer, "pad_token_id", None), getattr(tokenizer, "eos_token_id", None))
-    return next((i for i in (*known, *sorted(_stop_ids(model))) if i is not None), 0)
+    return next((i for i in (*known, *sorted(stop_ids_of(model))) if i is not None), 0)
 
 
-def _positions(model: nn.Module) -> str:
+def position_scheme(model: nn.Module) -> str:
     """learned: the model looks positions up in a trained table (GPT-2, OPT); rotary: it turns keys by them."""
     tables = ("wpe", "embed_positions", "position_embeddings")
     named = (name.rsplit(".", 1)[-1] for name, part in model.named_modules() if isinstance(part, nn.Embedding))
     return "learned" if any(name in tables for name in named) else "rotary"
 
 
-def _describe(model: PreTrainedModel, name: str, sha256: str) -> dict:
+def describe(model: PreTrainedModel, name: str, sha256: str) -> dict:
     """One entry of the trace header's `models`. `layers` counts those that run."""
     config = model.config
     heads = config.num_attention_heads

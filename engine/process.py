@@ -71,7 +71,8 @@ class Keeper:
         self._pair: object = None
 
     def pair(self, config: RunConfig) -> object:
-        drafts = config.proposer if config.proposer != "ngram" else ""  # n-grams need no second model
+        # n-grams need no second model, and the hybrid's is the EAGLE-3 head
+        drafts = {"ngram": "", "hybrid": "eagle3"}.get(config.proposer, config.proposer)
         key = (config.target, config.draft, drafts, config.dtype, config.device)
         if key != self._key:
             self._key = self._pair = None  # the old pair's memory is free before the new one comes

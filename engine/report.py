@@ -9,7 +9,7 @@ class    a row that differs is "rounding" or "bug" by the rule of `engine.equiva
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from engine.config import METHODS, PUBLISHED_BROKEN, RunConfig
+from engine.config import FAULTS, METHODS, PUBLISHED_BROKEN, RunConfig
 from engine.equivalence import FLOOR, Witness, certify
 from engine.fold import fold
 from engine.frames import LaneState, RowState
@@ -42,12 +42,19 @@ class Result:
     exact: float
     prefix: float
     noise: float
+    violations: int = 0  # invariants that broke, once per row
+    faults: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
 
     @property
     def broken(self) -> bool:
-        """Whether the method was published broken; such a one is reported and not judged."""
-        return self.method in PUBLISHED_BROKEN
+        """Whether the method was published broken and carries a fault; such a one is reported and not judged."""
+        return self.method in PUBLISHED_BROKEN and bool(self.faults)
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is a difference that rounding does not explain, or a broken invariant."""
+        return bool(self.count("bug") or self.violations)
 
     def count(self, verdict: str) -> int:
         return sum(d.verdict == verdict for d in self.differences)
@@ -63,13 +70,17 @@ def verify(
     methods: Sequence[str],
     batches: Sequence[int],
     progress: Callable[[str], None] = lambda text: None,
+    faults: frozenset[str] | None = None,
 ) -> Iterator[Result]:
-    """Results of all methods and batch sizes at the precision of `base`, whose `method` and `batch` do not matter."""
+    """Results of all methods and batch sizes at the precision of `base`, whose `method` and `batch` do not matter.
+
+    `faults`: those that each method carries, as far as it knows them; None: as published.
+    """
     progress(f"{base.dtype}: the reference, {len(prompts)} rows one at a time")
     alone = replace(base, method=REFERENCE, batch=1, faults=None)
     reference = Reference(*(found[REFERENCE] for found in run({REFERENCE: alone}, pair, prompts)))
     for batch in batches:
-        lanes = {m: replace(base, method=m, batch=batch, faults=None) for m in METHODS if m in methods}
+        lanes = {m: config_of(base, m, batch, faults) for m in METHODS if m in methods}
         states: dict[str, LaneState] = {}
         witnesses: dict[str, Witness] = {}
         for name, config in lanes.items():
@@ -77,9 +88,15 @@ def verify(
             found = run({name: config}, pair, prompts)
             states |= found[0]
             witnesses |= found[1]
-        noise = measured(pair, base, states, witnesses)
+        noise = measured(pair, lanes, states, witnesses)
         for name, lane in states.items():
             yield judge(pair, lane, witnesses[name], reference, lanes[name], noise)
+
+
+def config_of(base: RunConfig, method: str, batch: int, faults: frozenset[str] | None) -> RunConfig:
+    """One method of the report; it carries those of the faults that it knows."""
+    known = None if faults is None else faults & set(FAULTS.get(method, ()))
+    return replace(base, method=method, batch=batch, faults=known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +123,13 @@ def run(
     return fold(session(lanes, prompts, pair=pair, certify=False, observer=observer)).lanes, witnesses
 
 
-def measured(pair: Pair, base: RunConfig, states: dict[str, LaneState], witnesses: dict[str, Witness]) -> float:
+def measured(
+    pair: Pair, lanes: dict[str, RunConfig], states: dict[str, LaneState], witnesses: dict[str, Witness]
+) -> float:
     """The largest logit difference of the exact methods against each row alone, where their tokens agree."""
     noise = FLOOR[pair.target.dtype]
     for name, lane in states.items():
-        for row in lane.rows.values() if name not in PUBLISHED_BROKEN else ():
+        for row in lane.rows.values() if name not in PUBLISHED_BROKEN and not lanes[name].faults else ():
             ids = row.ids[: row.prompt + row.final]
             _, noise = certify(pair, row.row, ids, row.prompt, witnesses[name], noise)
     return noise
@@ -129,6 +148,8 @@ def judge(
         exact=sum(found[r] == want for r, want in expected.items()) / len(expected),
         prefix=sum(leading(found[r], want) for r, want in expected.items()) / len(expected),
         noise=noise,
+        violations=sum(len(frame.violations) for frame in lane.frames),
+        faults=sorted(config.faults),
     )
     for row, want in expected.items():
         if found[row] == want:
@@ -180,5 +201,5 @@ def agreement(found: list[int], want: list[int]) -> int:
 
 
 def wrong(results: Sequence[Result]) -> list[Result]:
-    """Results of exact methods with a bug-class difference: these fail the report."""
-    return [r for r in results if not r.broken and r.count("bug")]
+    """Results of exact methods with a bug-class difference or a broken invariant: these fail the report."""
+    return [r for r in results if not r.broken and r.failed]

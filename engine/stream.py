@@ -9,17 +9,14 @@ from datetime import UTC, datetime
 import torch
 import transformers
 
-from engine import equivalence, trace
+from engine import bitwise, equivalence, trace
 from engine.arrivals import arrivals_of
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
 from engine.lane import Lane, noise_of
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
-from engine.propose import Proposer
-from engine.propose.draft_model import DraftModel
-from engine.propose.eagle3 import Eagle3
-from engine.propose.ngram import NGram
+from engine.propose.build import proposer_of
 from engine.row import Row
 
 #: Methods whose rows must equal the row run alone; only these measure the run's rounding noise.
@@ -45,7 +42,8 @@ def session(
 
     Yields a header, the lanes' events, a compare event per row (unless `certify` is False) and an end per lane and
     for the session. `stop` is asked before every step. Lanes share target, draft and device of the first lane.
-    Raises ConfigError for prompts that cannot run and ModelError for a pair that cannot be loaded.
+    Raises ConfigError for prompts that cannot run, ModelError for a pair that cannot be loaded, and BitwiseError where
+    that mode does not hold on this machine.
     """
     first = next(iter(lanes.values()))
     pair = pair or load_pair(first)
@@ -58,6 +56,9 @@ def session(
         raise ConfigError("arrivals", other.arrivals, "the lanes of a session share their requests: give all the same")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
     header = header_of(lanes, pair, texts, ids, title, arrive)
+    for config in lanes.values():
+        if shapes := bitwise.shapes_of(config, ids):
+            bitwise.self_test(pair, shapes, min(config.batch or len(ids), len(ids)), config.k)
     yield from Session(lanes, pair, header, stop or (lambda: False), certify, observer)
 
 
@@ -100,31 +101,6 @@ def header_of(
             for n, (t, i, a) in enumerate(zip(texts, ids, arrive, strict=True))
         ],
         lanes=[{"lane": name, "config": config.to_json()} for name, config in lanes.items()],
-    )
-
-
-def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | None:
-    """The configured proposer for these rows, fresh; none for autoregressive decoding."""
-    if config.method == "autoregressive":
-        return None
-    if config.proposer == "ngram":
-        return NGram(config.k, config.device)
-    if config.proposer == "eagle3":
-        embed, stop_ids = pair.target.get_input_embeddings(), pair.stop_ids
-        limits = {"k": config.k, "context": pair.context, "stop_ids": stop_ids, "device": config.device}
-        return Eagle3(pair.head, embed, **limits)
-    # a row without a stop rule runs until the slowest row of its batch is done
-    longest = [r.prompt + config.max_new * (config.k + 1 if r.endless else 1) for r in rows]
-    return DraftModel(
-        pair.draft,
-        k=config.k,
-        vocab=pair.vocab,
-        context=pair.context,
-        stop_ids=pair.stop_ids,
-        device=config.device,
-        capacity=max(min(n, r.context) for n, r in zip(longest, rows, strict=True)),
-        places=config.places(len(rows)),
-        name=config.proposer,
     )
 
 

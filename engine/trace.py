@@ -16,7 +16,7 @@ Events other than `spans` and the machine part of `header` are deterministic.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import ClassVar
 
 from engine import shape
@@ -89,7 +89,8 @@ class Schedule(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propose(Event):
-    """Draft tokens per row (ragged) and why each row got that many: full, room, empty, eos, confidence, budget, done.
+    """Draft tokens per row (ragged) and why each row got that many: full, room, empty, eos, acceptance, cost,
+    confidence, budget, done.
 
     `q`: the drafter's probability of each token, where it has one. `source`: the proposer of each row.
     """
@@ -282,7 +283,7 @@ EVENTS: dict[str, type[Event]] = {
 
 
 def to_json(event: Event) -> dict:
-    """Plain data of one event; empty optional fields are left out.
+    """Plain data of one event; fields at their default are left out (a header always names its schema).
 
     >>> to_json(RowDone(seq=4, lane="bsp", step=2, row=1, reason="stop", tokens=9))
     {'event': 'row_done', 'seq': 4, 'lane': 'bsp', 'step': 2, 'row': 1, 'reason': 'stop', 'tokens': 9}
@@ -292,8 +293,7 @@ def to_json(event: Event) -> dict:
         if f.name in data or f.name == "extra":
             continue
         value = getattr(event, f.name)
-        optional = value is None or value == [] or value is False or value == ""
-        if not (optional and _has_default(f)):
+        if f.name == "schema" or not _is_default(f, value):
             data[f.name] = value
     return {**data, **event.extra}
 
@@ -348,5 +348,9 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _has_default(f: object) -> bool:
+def _has_default(f: Field) -> bool:
     return f.default is not MISSING or f.default_factory is not MISSING
+
+
+def _is_default(f: Field, value: object) -> bool:
+    return value == (f.default if f.default_factory is MISSING else f.default_factory())

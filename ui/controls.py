@@ -7,6 +7,7 @@ from pathlib import Path
 import gradio as gr
 
 from engine.config import MAX_K
+from ui.lanes import SHORTCUT, on_offer
 from ui.request import MAX_NEW, MAX_PROMPTS, PROPOSERS, BadRequest, Offer, job
 from ui.runs import RunStore, StoreFull
 from ui.status import ticket
@@ -62,6 +63,17 @@ def build(store: RunStore, offer: Offer) -> None:
             info=" ".join(closed) or None,
             elem_id="proposer",
         )
+        with gr.Row():
+            choices = [(text, choice) for choice, text in on_offer().items()]
+            left = gr.Dropdown(choices, value="eqspec", label="Upper lane", min_width=300, elem_id="left")
+            right = gr.Dropdown(
+                choices,
+                value=SHORTCUT,
+                label="Lower lane",
+                min_width=300,
+                info="Break it yourself: choose one fault, say which invariant will light, and see.",
+                elem_id="right",
+            )
         chat = gr.Checkbox(True, label="Wrap prompts in the model's chat template", elem_id="chat")
         run = gr.Button("Run", variant="primary", elem_id="run")
         script = Path(__file__).with_name("ticket.js").read_text(encoding="utf-8")
@@ -72,7 +84,7 @@ def build(store: RunStore, offer: Offer) -> None:
 
     run.click(
         start,
-        [prompts, proposer, k, budget, chat, held],
+        [prompts, proposer, k, budget, chat, left, right, held],
         held,
         api_name="run",
         concurrency_limit=8,

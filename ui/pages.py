@@ -2,16 +2,19 @@
 
 import json
 import re
+from pathlib import Path
 
 import gradio as gr
 
-from ui import controls
+from ui import controls, lanes
 from ui.request import Offer
 from ui.runs import RunStore
 from ui.static import Folder, trace_list
 
 TITLE = "Ragged: batch speculative decoding, exact and broken"
 _PLOTLY = "plotly-cartesian-"
+_README = Path(__file__).parents[1] / "README.md"
+_CODE = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"""^(?:import|export)\b[^'"()]*?['"]\./([\w.-]+)['"]""", re.MULTILINE)
 
 #: Only what Gradio draws around the stage: full width, no footer, the form hidden until it is asked for.
@@ -53,6 +56,8 @@ def head(viewer: Folder, vendor: Folder, traces: Folder, space: str | None = Non
     base = f"viewer/{viewer.hash}/"
     plotly = next((f"vendor/{name}" for name in vendor.names(".js") if name.startswith(_PLOTLY)), None)
     page = {"viewer": base, "plotly": plotly, "traces": trace_list(traces), "space": space}
+    page["writer"] = writer(_README.read_text(encoding="utf-8")) if _README.exists() else ""
+    page["faults"] = lanes.explained()
     hero = traces.files.get("hero.jsonl")
     parts = [f"<style>{_CSS}</style>"]
     parts += [f'<link rel="stylesheet" href="{base}{name}">' for name in viewer.names(".css")]
@@ -63,6 +68,19 @@ def head(viewer: Folder, vendor: Folder, traces: Folder, space: str | None = Non
     parts.append(f'<script type="application/json" id="ragged-page">{_inert(json.dumps(page))}</script>')
     parts.append(f'<script type="module" src="{base}main.js"></script>')
     return "\n".join(parts)
+
+
+def writer(readme: str) -> str:
+    """The code with which another engine writes a trace, as the README shows it; "" where it does not.
+
+    >>> writer("# Ragged\\n## Your own engine\\nLike this:\\n```python\\nprint(1)\\n```\\n## Map\\n```\\nx\\n```")
+    'print(1)\\n'
+    >>> writer("# Ragged\\n## Your own engine\\nNot yet.\\n## Map\\n```\\nx\\n```")
+    ''
+    """
+    section = readme.partition("\n## Your own engine\n")[2].partition("\n## ")[0]
+    found = _CODE.search(section)
+    return found[1] if found else ""
 
 
 def imports(viewer: Folder, name: str) -> list[str]:

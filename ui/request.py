@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from engine.config import MAX_K, POSITION_FAULTS, ConfigError, RunConfig
+from engine.config import MAX_K, ConfigError
+from engine.shipped import lacking
+from ui import lanes
 
 MAX_PROMPTS = 8
 MAX_NEW = 256
@@ -12,6 +14,9 @@ MAX_CHARS = 20_000  # a prompt; the engine checks tokens against its context
 PROPOSERS = {
     "ngram": "n-gram: copies from the row's own text",
     "eagle3": "EAGLE-3: one small layer on the model's own states, trained here",
+    "hybrid": "hybrid: n-gram where two or more tokens repeat, else EAGLE-3",
+    "mtp": "MTP: one layer on the model's last states, fed its own output, trained here",
+    "draft_small": "small draft model: two layers, trained here to agree with the model",
     "self_skip": "self-skip: the model with some layers left out",
     "draft_model": "draft model: a smaller model with the same vocabulary",
 }
@@ -33,9 +38,10 @@ class Offer:
 
     def unavailable(self) -> dict[str, str]:
         """Proposers that cannot be chosen, with the reason."""
-        if self.draft:
-            return {}
-        return {"draft_model": f"no smaller model with the vocabulary of {self.target} is on this server"}
+        reasons = {name: why for name in PROPOSERS if (why := lacking(name, self.target))}
+        if not self.draft:
+            reasons["draft_model"] = f"no smaller model with the vocabulary of {self.target} is on this server"
+        return reasons
 
 
 def split(text: str) -> list[str]:
@@ -49,8 +55,17 @@ def split(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: bool) -> dict:
-    """The job of three lanes for the engine. Raises BadRequest."""
+def job(
+    offer: Offer,
+    text: str,
+    proposer: str,
+    k: float,
+    max_new: float,
+    chat: bool,
+    left: str = "eqspec",
+    right: str = lanes.SHORTCUT,
+) -> dict:
+    """The job of two lanes (three with the shortcut's repaired twin) for the engine. Raises BadRequest."""
     prompts = split(text or "")
     _check_prompts(prompts)
     works = ", ".join(name for name in PROPOSERS if name not in offer.unavailable())
@@ -58,6 +73,12 @@ def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: 
         raise BadRequest(f"Drafts from {proposer}: {reason}. What works: {works}.")
     if proposer not in PROPOSERS:
         raise BadRequest(f"Drafts from {proposer!r}: there is no such proposer. What works: {works}.")
+    known = lanes.on_offer()
+    for name, choice in (("Upper lane", left), ("Lower lane", right)):
+        if choice not in known:
+            raise BadRequest(f"{name}: there is no method {choice!r}. What works: {', '.join(known)}.")
+    if left == right:
+        raise BadRequest(f"Both lanes are {known[left]}. Choose two different ones.")
     common = {
         "target": offer.target,
         "draft": offer.draft if proposer == "draft_model" else None,
@@ -68,14 +89,10 @@ def job(offer: Offer, text: str, proposer: str, k: float, max_new: float, chat: 
         "chat": bool(chat),
     }
     try:
-        lanes = {
-            "eqspec": RunConfig(method="eqspec", **common),
-            "bsp": RunConfig(method="bsp", faults=POSITION_FAULTS, **common),
-            "bsp_repaired": RunConfig(method="bsp", faults=frozenset(), **common),
-        }
+        chosen = lanes.lanes(left, right, len(prompts), common)
     except ConfigError as error:
         raise BadRequest(f"{error}.") from error
-    return {"lanes": lanes, "prompts": prompts, "title": _title(prompts)}
+    return {"lanes": chosen, "prompts": prompts, "title": _title(prompts)}
 
 
 def plain(error: str) -> str:

@@ -4,27 +4,30 @@ Every error is JSON {"error": what was wrong, "works": what would work}; no trac
 """
 
 import asyncio
+import base64
 import functools
 import json
 import logging
+import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from sse_starlette.event import ServerSentEvent
-from sse_starlette.sse import EventSourceResponse, SendTimeoutError
+from sse_starlette.sse import SendTimeoutError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ui.run import Run
 from ui.runs import RunStore
+from ui.squeeze import SqueezedEvents
 from ui.static import IMMUTABLE, Folder
 from ui.status import ticket
 
 _LOG = logging.getLogger(__name__)
 
-#: Some proxies hold a stream back until about 2 KB have come: the first message fills that.
-_OPENING = ServerSentEvent(comment=" " * 2048, retry=1500)
+#: Some proxies hold a stream back until about 2 KB have come: the first message fills that, deflated or not.
+_OPENING = ServerSentEvent(comment=base64.b64encode(os.urandom(2048)).decode(), retry=1500)
 _PING_S = 12
 _KEPT = "finished runs are kept for some days only"
 _SEND_TIMEOUT_S = 30.0
@@ -44,12 +47,12 @@ def routes(store: RunStore, viewer: Folder, vendor: Folder, traces: Folder) -> l
             return fail(400, f"after={after[:40]!r} is not a number", "give the seq of the last event you have")
         run = await _find(store, run_id)
         if run is None:
-            return EventSourceResponse(_gone(run_id), ping=_PING_S)
+            return SqueezedEvents(_gone(run_id), ping=_PING_S)
         if last is not None and run.log.closed and last >= run.log.last:
             return Response(status_code=204)  # all was delivered: an EventSource does not come back after this
         stream = _follow(store, run, int(after) if last is None else last)
         headers = {"Cache-Control": "no-cache, no-transform"}
-        return EventSourceResponse(stream, ping=_PING_S, send_timeout=_SEND_TIMEOUT_S, headers=headers)
+        return SqueezedEvents(stream, ping=_PING_S, send_timeout=_SEND_TIMEOUT_S, headers=headers)
 
     @only("GET")
     async def status(request: Request) -> Response:

@@ -6,13 +6,13 @@ import shutil
 import signal
 import statistics
 import time
-from collections import defaultdict
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from engine.bench.readers import Reader
 from engine.bench.server import ServerProcess
+from engine.bench.weight import weigh
 
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 READERS = 50
@@ -80,7 +80,7 @@ def probe(browser: Browser, server: ServerProcess, minutes: float) -> list[str]:
     time.sleep(4)
     page.context.set_offline(False)
     lost += settle(server, whole, readers, page, "done")
-    for line in weigh(trace_of(server, whole)):
+    for line in weigh(server.url, whole):
         print(line, flush=True)
 
     killed = start(page, PROMPTS_8[:3], 48)
@@ -157,15 +157,3 @@ def settle(server: ServerProcess, run: str, readers: list[Reader], page: Page | 
 def trace_of(server: ServerProcess, run: str) -> list[dict]:
     text = (Path(server.data.name) / f"{run}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
-
-
-def weigh(events: list[dict]) -> list[str]:
-    """Bytes on the wire per round of a lane: everything but the header, the prefill and token texts."""
-    rounds: dict[tuple[str, int], int] = defaultdict(int)
-    for e in events:
-        if e["lane"] and e["step"] > 0:
-            rounds[e["lane"], e["step"]] += len(json.dumps(e, separators=(",", ":"), ensure_ascii=False).encode())
-    rows = len(next(e for e in events if e["event"] == "header")["prompts"])
-    sizes = sorted(rounds.values())
-    text = f"{statistics.mean(sizes):.0f} on average, {sizes[len(sizes) // 2]} in the median, {sizes[-1]} at most"
-    return [f"bytes a round {text} ({rows} rows)"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.commands.run import read_prompts
-from engine.config import ConfigError
+from engine.config import ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--page", action="store_true", help="the page: first paint, interactive, bytes, probe")
     what.add_argument("--overhead", action="store_true", help="moving KV against a plain copy; what recording takes")
     what.add_argument("--gains", action="store_true", help="refill gain and grouping gain on a pool of prompts")
+    what.add_argument("--costs", type=Path, help="write what a round costs, for `run --adapt cost --costs FILE`")
     what.add_argument("--arrivals", help="latency by method for requests at 0,0,3,7 (steps) or poisson:0.5")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of the page's probe (default 5)")
     parser.add_argument(
@@ -42,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
 
 def lines(args: argparse.Namespace) -> Iterator[str]:
     """The report that was asked for."""
-    from engine.bench import gains, methods, overhead, serving
+    from engine.bench import costs, gains, methods, overhead, serving
 
     if args.gains or args.arrivals:
         prompts = (read_prompts(args.prompts) if args.prompts else list(methods.PROMPTS))[: args.limit]
@@ -51,6 +52,9 @@ def lines(args: argparse.Namespace) -> Iterator[str]:
             return gains.report(prompts, batch, args.proposer, args.draft, args.k, args.max_new, args.repeats)
         return serving.report(prompts, args.arrivals, batch, args.proposer, args.draft, args.k, args.max_new, args.seed)
     batches = args.batch or [1, 8]
+    if args.costs:
+        base = RunConfig(proposer=args.proposer, draft=args.draft, k=args.k, max_new=args.max_new)
+        return costs.report(base, batches, args.repeats, args.costs)
     if over := [b for b in batches if not 1 <= b <= len(methods.PROMPTS)]:
         raise ConfigError("batch", over[0], f"choose from 1 to {len(methods.PROMPTS)}: there are so many prompts")
     if args.overhead:

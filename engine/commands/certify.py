@@ -1,6 +1,7 @@
 """Teacher-force a trace's rows through the target, each alone: from which token on is an output not the target's?
 
-Needs nothing of the trace but prompts and ids, so it works for traces of other engines.
+Needs nothing of the trace but prompts and ids, so it works for traces of other engines. Exit code 0: every row is the
+target's own greedy output, up to rounding; 1: some row is not; 2: bad input, or no row has any output.
 """
 
 import argparse
@@ -19,31 +20,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """0: every row is the target's own greedy output, up to rounding; 1: some row is not. One line per lane and row."""
+    """One line per lane and row."""
     from engine.config import ConfigError, RunConfig
     from engine.equivalence import FLOOR, certify, witness_of
     from engine.fold import fold
     from engine.models import load_pair
-    from engine.trace import TraceError, read_lines
+    from engine.reading import Reading, open_trace
+    from engine.trace import TraceError
 
-    with args.trace.open(encoding="utf-8") as lines:
-        events = list(read_lines(lines))
+    reading = Reading(open_trace(args.trace))
+    try:
+        events = [event for _, event in reading]
+    except TraceError as error:
+        raise TraceError(f"{args.trace}: {error}") from None
+    if reading.cut:
+        print(f"line {reading.number}, the last one, was cut short: only what comes before it counts", file=sys.stderr)
     try:
         state = fold(events)
         witnesses = {name: witness_of(events, name) for name in state.lanes}
     except (ValueError, LookupError, TypeError) as error:
         raise TraceError(f"{args.trace}: the events contradict each other: {error}") from None
-    header = state.header
-    if not args.target and "target" not in header.models:
-        raise ConfigError("target", None, "this trace names no model; give --target")
+    header, known = state.header, state.header.models.get("target")
+    target = args.target or (known.get("name") if isinstance(known, dict) else None)
+    if not isinstance(target, str) or not target:
+        raise ConfigError("target", target, "this trace names no model; give --target")
     without = any(lane.config.get("processors") == "none" for lane in state.lanes.values())
-    config = RunConfig(
-        target=args.target or header.models["target"]["name"],
-        dtype=args.dtype or header.dtype,
-        device=args.device,
-        processors=args.processors or ("none" if without else "refuse"),
-    )
-    pair, wrong = load_pair(config), False
+    processors = args.processors or ("none" if without else "refuse")
+    config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device, processors=processors)
+    pair, judged, wrong = load_pair(config), 0, False
     noise = FLOOR[pair.target.dtype]
     for name, lane in state.lanes.items():
         sampling, witness = lane.config.get("sampling", "greedy"), witnesses[name]
@@ -56,12 +60,17 @@ def main(args: argparse.Namespace) -> int:
                 raise TraceError(
                     f"{name}, row {row.row}: id {strange[0]} is not one of the target's {pair.vocab} tokens"
                 )
+            if len(ids) > pair.context:
+                raise TraceError(f"{name}, row {row.row}: {len(ids)} tokens; the target takes {pair.context}")
             if len(ids) == row.prompt:
                 print(f"{name}\trow {row.row}\tno output")
                 continue
             found, _ = certify(pair, row.row, ids, row.prompt, witness, noise, measure=False)
-            wrong |= found.verdict == "bug"
+            judged, wrong = judged + 1, wrong or found.verdict == "bug"
             print(f"{name}\trow {row.row}\t{in_words(found, pair)}")
+    if not judged:
+        print(f"{args.trace}: there was nothing to judge", file=sys.stderr)
+        return 2
     return int(wrong)
 
 

@@ -1,17 +1,16 @@
 """Check a trace against the invariants, recomputed from its events: the first violation of each lane, in words.
 
-Exit code 0: clean; 1: a violation; 2: the trace cannot be read. Needs no model and no torch; an incomplete trace is
-checked for what it contains.
+Exit code 0: clean; 1: a violation; 2: the trace cannot be read, or holds nothing that can be checked. Needs no model
+and no torch. An incomplete trace is checked for what it contains, one that was cut in a line up to there.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from engine.inspection import MAX_LINE, Inspected, inspect
+from engine.inspection import Inspected, inspect
+from engine.reading import Reading, open_trace
 from engine.trace import TraceError
-
-MAX_BYTES = 1 << 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,26 +18,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    reading = Reading(open_trace(args.trace))
     try:
-        if not args.trace.is_file():
-            raise TraceError("not a file")
-        if (size := args.trace.stat().st_size) > MAX_BYTES:
-            raise TraceError(f"{size} bytes; at most {MAX_BYTES} are read")
-        with args.trace.open(encoding="utf-8", errors="strict") as file:
-            # readline with a limit: a file without line ends must not be read whole
-            lanes = inspect(iter(lambda: file.readline(MAX_LINE + 1), ""))
+        lanes = inspect(reading)
     except (TraceError, OSError, UnicodeDecodeError) as error:
         print(f"{args.trace}: {error}", file=sys.stderr)
         return 2
     for lane in lanes:
         for line in report(lane):
             print(line)
-    return int(any(lane.first for lane in lanes))
+    if reading.cut:
+        print(f"line {reading.number}, the last one, was cut short: only what comes before it was checked")
+    if not lanes:
+        print("the header names no lane: there was nothing to check")
+    if any(lane.first for lane in lanes):
+        return 1
+    return 0 if lanes and all(lane.checked for lane in lanes) else 2
 
 
 def report(lane: Inspected) -> list[str]:
     """The lines on one lane."""
-    checked = f"{lane.steps - len(lane.unchecked)} steps checked"
+    if not lane.checked:
+        why = f"{lane.steps} steps, none with its forward; `certify` judges ids alone" if lane.steps else "no step"
+        return [f"{lane.lane}: nothing to check ({why})"]
+    checked = f"{lane.checked} steps checked"
+    if lane.partial:
+        checked += f", without their KV (input, positions and emission only): {steps(lane.partial)}"
     if lane.unchecked:
         checked += f", not recorded far enough to check: {steps(lane.unchecked)}"
     if not lane.ended:

@@ -1,4 +1,7 @@
-"""Decode prompts with one method. Prints one line per row, `row<TAB>JSON string`; notes and errors go to stderr."""
+"""Decode prompts with one method. Prints one line per row, `row<TAB>JSON string`; notes and errors go to stderr.
+
+Exit code 0: every row was decoded; 2: bad input.
+"""
 
 import argparse
 import json
@@ -6,19 +9,24 @@ import sys
 from pathlib import Path
 
 from engine.arrivals import parse
-from engine.config import FAULTS, METHODS, PROPOSERS, REFILLING, ConfigError, RunConfig
+from engine.commands import drafting
+from engine.config import FAULTS, METHODS, REFILLING, ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_run_arguments(parser)
+    parser.add_argument("--out", type=Path, help="write the trace here")
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every command that decodes takes: a method, its settings, prompts."""
     parser.add_argument("--method", default="eqspec", help=f"{', '.join(METHODS)} (default eqspec)")
     parser.add_argument("--prompt", action="append", default=[], help="a prompt; repeat for more rows")
     parser.add_argument("--prompts", type=Path, help="a file: JSON lines with a 'prompt' field, or one prompt per line")
     parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts")
     parser.add_argument("--max-new", type=int, default=48, help="tokens per row (default 48)")
-    parser.add_argument("--k", type=int, default=4, help="drafts per round (default 4)")
-    parser.add_argument("--proposer", default="ngram", help=f"{', '.join(PROPOSERS)} (default ngram)")
+    drafting.add_arguments(parser)
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
-    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
     parser.add_argument("--batch", type=int, help="rows decoded together (default: all)")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--device", default="cpu")
@@ -37,20 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arrivals = "steps at which the prompts arrive, like 0,0,3,7, or poisson:0.5 (requests per step); implies --refill"
     parser.add_argument("--arrivals", help=arrivals)
-    parser.add_argument("--fidelity", default="exact", help="exact, or paper: eqspec and exspec as published")
+    parser.add_argument("--fidelity", default="exact", help="exact, paper (eqspec, exspec) or bitwise (slots)")
     faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
     parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
-    parser.add_argument("--out", type=Path, help="write the trace here")
 
 
-def main(args: argparse.Namespace) -> int:
+def config_of(args: argparse.Namespace) -> RunConfig:
+    """The configuration that the arguments name. Raises ConfigError."""
     faults = None if args.fault is None else frozenset(args.fault) - {"none"}
-    config = RunConfig(
+    return RunConfig(
         method=args.method,
-        proposer=args.proposer,
         target=args.target,
-        draft=args.draft,
-        k=args.k,
+        **drafting.fields(args),
         max_new=args.max_new,
         batch=args.batch,
         dtype=args.dtype,
@@ -70,12 +76,21 @@ def main(args: argparse.Namespace) -> int:
         fidelity=args.fidelity,
         faults=faults,
     )
+
+
+def prompts_of(args: argparse.Namespace) -> list[str]:
+    """The prompts that the arguments give. Raises ConfigError when there are none."""
     prompts = args.prompt + (read_prompts(args.prompts) if args.prompts else [])
     if args.limit is not None and args.limit < 1:
         raise ConfigError("limit", args.limit, "choose a whole number from 1")
     prompts = prompts[: args.limit]
     if not prompts:
         raise ConfigError("prompts", prompts, "give --prompt TEXT or --prompts FILE")
+    return prompts
+
+
+def main(args: argparse.Namespace) -> int:
+    config, prompts = config_of(args), prompts_of(args)
     from engine.fold import Fold
     from engine.latency import percentiles, requests
     from engine.models import load_pair

@@ -3,9 +3,11 @@
 import argparse
 import importlib
 
+#: Module and leading options of each stage.
 STAGES = {
     "generate": "engine.train.generate",
-    "eagle3": "engine.train.eagle3_train",
+    "eagle3": "engine.train.head_train --kind eagle3",
+    "mtp": "engine.train.head_train --kind mtp",
     "draft": "engine.train.draft_train",
     "publish": "engine.train.publish",
     "acceptance": "engine.train.acceptance",
@@ -19,5 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    importlib.import_module(STAGES[args.stage]).main(args.rest)
+    module, *options = STAGES[args.stage].split()
+    importlib.import_module(module).main([*options, *args.rest])
     return 0

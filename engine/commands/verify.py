@@ -1,7 +1,8 @@
 """The equivalence report: exact and prefix match of every method against plain decoding of each row alone.
 
-Exit code 0: every difference of an exact method is rounding; 1: some is a bug; 2: bad input. BSP and DSD are in the
-report as published and are not judged.
+Exit code 0: every difference of an exact method is rounding; 1: some is a bug, or an invariant broke; 2: bad input. BSP
+and DSD are in the report as published and are not judged. `--shrink FILE` reduces the first failure to the smallest
+batch that still fails and writes it there as a pytest file; of BSP and DSD only where --methods names them.
 """
 
 import argparse
@@ -9,8 +10,9 @@ import json
 import sys
 from pathlib import Path
 
+from engine.commands import drafting
 from engine.commands.run import read_prompts
-from engine.config import METHODS, PROPOSERS, ConfigError, RunConfig
+from engine.config import FAULTS, METHODS, PUBLISHED_BROKEN, ConfigError, RunConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,49 +22,91 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 8], help="batch sizes (default 1 4 8)")
     parser.add_argument("--dtype", nargs="+", default=["float32"], help="float32 (default), float64, ...")
     parser.add_argument("--max-new", type=int, default=48, help="tokens per row (default 48)")
-    parser.add_argument("--k", type=int, default=4, help="drafts per round (default 4)")
-    parser.add_argument("--proposer", default="ngram", help=f"{', '.join(PROPOSERS)} (default ngram)")
+    drafting.add_arguments(parser)
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
-    parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--processors", default="refuse", help="none: leave out penalties that the model asks for")
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
+    parser.add_argument("--fault", action="append", help="a fault for the methods that know it, or 'none' (see run)")
+    parser.add_argument("--shrink", type=Path, metavar="FILE", help="write the smallest failing batch here, as a test")
     parser.add_argument("--json", type=Path, help="write the report here, every difference included")
 
 
 def main(args: argparse.Namespace) -> int:
     methods = METHODS if args.methods == ["all"] else args.methods
     configs = [config_of(args, dtype, batch, m) for dtype in args.dtype for batch in args.batch for m in methods]
+    faults = faults_of(args.fault, methods)
     if args.limit is not None and args.limit < 1:
         raise ConfigError("limit", args.limit, "choose a whole number from 1")
     prompts = read_prompts(args.prompts)[: args.limit]
     if not prompts:
         raise ConfigError("prompts", str(args.prompts), "the file has no prompts; write one a line")
+    if args.shrink and not args.shrink.parent.is_dir():
+        raise ConfigError("shrink", str(args.shrink), "choose a file in a folder that exists")
     from engine.models import load_pair
     from engine.report import verify, wrong
 
-    results = []
+    results, smallest = [], ""
+    named = [m for m in methods if m not in PUBLISHED_BROKEN or args.methods != ["all"]]
     for base in {c.dtype: c for c in configs}.values():
         pair = load_pair(base)
-        for result in verify(pair, base, prompts, methods, args.batch, lambda text: print(text, file=sys.stderr)):
+        for result in verify(pair, base, prompts, methods, args.batch, say, faults):
             results.append(result)
-            print(in_words(result), file=sys.stderr)
+            say(in_words(result))
+            if args.shrink and not smallest and result.failed and result.method in named:
+                smallest = shrunk(pair, base, result, faults, prompts)
     if args.json:
         args.json.write_text(json.dumps(as_json(args, len(prompts), results), indent=1) + "\n", encoding="utf-8")
     print_table(results)
     for result in wrong(results):
-        print(f"bug: {in_words(result)}", file=sys.stderr)
+        say(f"bug: {in_words(result)}")
+    if smallest:
+        args.shrink.write_text(smallest, encoding="utf-8")
+        say(f"{args.shrink}: the smallest batch that still fails; run it with pytest")
+    elif args.shrink:
+        say("--shrink: nothing failed, nothing was written")
     return int(bool(wrong(results)))
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def faults_of(names: list[str] | None, methods: list[str]) -> frozenset[str] | None:
+    """The faults asked for. Raises ConfigError for one that none of the methods knows."""
+    if names is None:
+        return None
+    faults, known = frozenset(names) - {"none"}, {f for m in methods for f in FAULTS.get(m, ())}
+    if strange := sorted(faults - known):
+        raise ConfigError("fault", strange, f"the chosen methods know {sorted(known) or 'none'}")
+    return faults
+
+
+def shrunk(pair: object, base: RunConfig, result: object, faults: frozenset[str] | None, prompts: list[str]) -> str:
+    """The failure of this result on the smallest batch, as a pytest file."""
+    from engine.report import config_of
+    from engine.shrink import ShrinkError, as_test, case_of, failures, shrink
+
+    config = config_of(base, result.method, result.batch, faults)
+    case = case_of(pair, config, prompts)
+    for at in range(0, len(prompts), result.batch):  # batches are independent: begin with the first that fails
+        part = case_of(pair, config, prompts[at : at + result.batch])
+        if result.method != "exspec" and failures(pair, config, part.prompts):
+            case = part
+            break
+    try:
+        return as_test(pair, shrink(pair, case, lambda text: say(f"shrinking: {text}")))
+    except ShrinkError as error:
+        say(f"{in_words(result)}: {error}")
+        return ""
 
 
 def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> RunConfig:
     """One cell of the table; every cell is made, and so checked, before anything is loaded."""
     return RunConfig(
         method=method,
-        proposer=args.proposer,
         target=args.target,
-        draft=args.draft,
-        k=args.k,
+        **drafting.fields(args),
         max_new=args.max_new,
         batch=batch,
         dtype=dtype,
@@ -73,13 +117,16 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
 
 
 def as_json(args: argparse.Namespace, prompts: int, results: list) -> dict:
-    settings = {n: getattr(args, n) for n in ("target", "draft", "proposer", "k", "max_new", "device")}
-    return {**settings, "prompts": prompts, "results": [r.to_json() for r in results]}
+    settings = {n: getattr(args, n) for n in ("target", "max_new", "device")}
+    lengths = {**drafting.fields(args), "adapt": sorted(args.adapt)}
+    return {**settings, **lengths, "prompts": prompts, "results": [r.to_json() for r in results]}
 
 
 def in_words(result: object) -> str:
     """One line on one result."""
     classes = f"{result.count('rounding')} rounding, {result.count('bug')} bug"
+    if result.violations:
+        classes += f", {result.violations} broken invariants"
     name = f"{result.method}, batch {result.batch}, {result.dtype}"
     return f"{name}: exact {result.exact:.1%}, prefix {result.prefix:.1%}; {classes}; noise {result.noise:.1e}"
 

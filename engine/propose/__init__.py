@@ -13,7 +13,7 @@ from engine.sampling import SharedNoise
 
 @dataclass(slots=True)
 class Draft:
-    """One round's drafts. Columns beyond `lens` are filler. `why`: full, room, empty, eos. `q`: p_draft, if known."""
+    """One round's drafts. Columns beyond `lens` are filler. `why` and `q`: see `trace.Propose`."""
 
     tokens: Tensor  # [B, K] int64
     lens: Tensor  # [B] int64
@@ -35,6 +35,11 @@ def ragged(drafts: list[list[int]], limits: list[int], k: int, source: str, devi
     why = ["full" if len(d) == k else "room" if len(d) == n else "empty" for d, n in zip(drafts, limits, strict=True)]
     lens = torch.tensor([len(d) for d in drafts], dtype=torch.int64)
     return Draft(tokens.to(device), lens.to(device), why, [source] * len(drafts))
+
+
+def doubtful(q: Tensor, floor: float) -> bool:  # [B, N] of the tokens drafted so far
+    """Whether every row's drafts are by now less likely than `floor` to be all accepted: drafting on is for nothing."""
+    return floor > 0 and bool((q.prod(dim=1) < floor).all())
 
 
 class Proposer(Protocol):

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from engine.cache.slots import SlotCache
 from engine.forward import forward
-from engine.propose import Draft
+from engine.propose import Draft, doubtful
 from engine.row import Row
 from engine.sampling import SharedNoise
 
@@ -30,10 +30,11 @@ class DraftModel:
         device: str,
         capacity: int,
         places: int = 0,
+        floor: float = 0.0,  # see `doubtful`
         name: str = "draft_model",
     ) -> None:
         self.model, self.k, self.vocab, self.context = model, k, vocab, context
-        self.stop_ids, self.device, self.name = stop_ids, device, name
+        self.stop_ids, self.device, self.floor, self.name = stop_ids, device, floor, name
         self.capacity, self.places = capacity + k + 2, places  # tokens a row may reach; rows at a time, if known
         self.cache: SlotCache | None = None
         self.free: list[int] = []
@@ -63,23 +64,28 @@ class DraftModel:
         tokens = torch.zeros(len(rows), steps, dtype=torch.int64, device=self.device)
         q = torch.zeros(len(rows), steps, dtype=torch.float64, device=self.device)
         logits = self._catch_up(rows, at) if steps else None
-        for n in range(steps):
+        drafted = 0
+        while drafted < steps:
+            n, drafted = drafted, drafted + 1
             scores = logits
             if noise:
                 index = [[len(r.ids) + n] if len(r.ids) + n < self.context else [-1] for r in rows]
                 scores = noise.scores(logits[:, None], [r.row for r in rows], index)[:, 0]
             tokens[:, n] = scores.argmax(dim=-1)
-            drafted = logits.gather(1, tokens[:, n : n + 1])[:, 0]
-            q[:, n] = (drafted - logits.logsumexp(dim=-1)).exp()
-            if n + 1 < steps:
-                logits = self._feed(rows, at, tokens[:, n : n + 1])[:, 0]
-                self.cache.count[at] += 1
-        lens, why = zip(*(self._length(t, n) for t, n in zip(tokens.tolist(), limits, strict=True)), strict=True)
+            mine = logits.gather(1, tokens[:, n : n + 1])[:, 0]
+            q[:, n] = (mine - logits.logsumexp(dim=-1)).exp()
+            if drafted == steps or doubtful(q[:, :drafted], self.floor):
+                break
+            logits = self._feed(rows, at, tokens[:, n : n + 1])[:, 0]
+            self.cache.count[at] += 1
+        lens, why = zip(
+            *(self._length(t, min(n, drafted)) for t, n in zip(tokens.tolist(), limits, strict=True)), strict=True
+        )
         width = max(lens)
-        fed = [min(n, max(0, steps - 1)) for n in lens]
+        fed = [min(n, max(0, drafted - 1)) for n in lens]
         self.fed = {r.row: n for r, n in zip(rows, fed, strict=True)}
         # a row that stopped drafting early was fed on with its batch: those entries are no draft of its own
-        self.cache.count[at] -= max(0, steps - 1) - torch.tensor(fed, device=self.device)
+        self.cache.count[at] -= max(0, drafted - 1) - torch.tensor(fed, device=self.device)
         probabilities = [p[:n] for p, n in zip(q.tolist(), lens, strict=True)]
         lengths = torch.tensor(lens, device=self.device)
         return Draft(tokens[:, :width], lengths, list(why), [self.name] * len(rows), probabilities)
@@ -88,7 +94,7 @@ class DraftModel:
         """Rows now hold their new content: entries past the accepted drafts that were fed become stale."""
         for row, j in zip(rows, kept, strict=True):
             at = self.at[row.row]
-            valid = int(self.cache.count[at]) - max(0, self.fed.get(row.row, 0) - j)
+            valid = int(self.cache.count[at]) - max(0, self.fed.pop(row.row, 0) - j)
             self.cache.count[at] = min(valid, len(row.ids) - 1)  # the last token is fed again, for its logits
 
     def drop(self, row: int) -> None:

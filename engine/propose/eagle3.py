@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from engine.cache.slots import SlotCache
-from engine.propose import Draft
+from engine.propose import Draft, doubtful
 from engine.propose.states import States
 from engine.row import Row
 from engine.sampling import SharedNoise
-from engine.train.eagle3_head import Eagle3Head
+from engine.train.draft_head import DraftHead
 
 
 class Eagle3:
@@ -25,17 +25,18 @@ class Eagle3:
 
     def __init__(
         self,
-        head: Eagle3Head,
+        head: DraftHead,
         embed: torch.nn.Module,  # the target's input embedding
         *,
         k: int,
         context: int,
         stop_ids: frozenset[int],
         device: str,
+        floor: float = 0.0,  # see `doubtful`
         name: str = "eagle3",
     ) -> None:
         self.head, self.embed, self.k, self.context = head, embed, k, context
-        self.stop_ids, self.device, self.name = stop_ids, device, name
+        self.stop_ids, self.device, self.floor, self.name = stop_ids, device, floor, name
         self.layers: tuple[int, ...] = head.taps
         self.cache: SlotCache | None = None
         self.at: dict[int, int] = {}  # row id -> cache row
@@ -59,15 +60,20 @@ class Eagle3:
         tokens = torch.zeros(len(rows), steps, dtype=torch.int64, device=self.device)
         q = torch.zeros(len(rows), steps, dtype=torch.float64, device=self.device)
         hidden = self._catch_up(rows, at) if steps else None  # [B, 1, H]
-        for n in range(steps):
+        drafted = 0
+        while drafted < steps:
+            n, drafted = drafted, drafted + 1
             logits = self.head.logits(hidden[:, 0])
             best = logits.max(dim=-1)
             tokens[:, n] = self.head.to_target(best.indices)
             q[:, n] = (best.values - logits.logsumexp(dim=-1)).exp()
-            if n + 1 < steps:
-                hidden = self._feed(at, tokens[:, n : n + 1], hidden)
-                self.cache.count[at] += 1
-        lens, why = zip(*(self._length(t, n) for t, n in zip(tokens.tolist(), limits, strict=True)), strict=True)
+            if drafted == steps or doubtful(q[:, :drafted], self.floor):
+                break
+            hidden = self._feed(at, tokens[:, n : n + 1], hidden)
+            self.cache.count[at] += 1
+        lens, why = zip(
+            *(self._length(t, min(n, drafted)) for t, n in zip(tokens.tolist(), limits, strict=True)), strict=True
+        )
         width = max(lens)
         chances = [p[:n] for p, n in zip(q.tolist(), lens, strict=True)]
         return Draft(
@@ -116,7 +122,7 @@ class Eagle3:
         if hidden is None:
             raise ValueError(f"{self.name} needs the target's hidden states {self.layers}")
         states = torch.cat([hidden.layers[n] for n in self.layers], dim=-1)
-        return self.head.fuse(states.to(self.head.fc.weight.dtype))
+        return self.head.fuse(states.to(self.head.lm_head.weight.dtype))
 
     def _catch_up(self, rows: list[Row], at: Tensor) -> Tensor:  # [B, 1, H]
         """Feed every pair whose states are known by now; the head's output at each row's last pair.

@@ -1,21 +1,26 @@
 """Prompt lookup: what followed the last few tokens the previous time they occurred in this row."""
 
+from engine.config import MAX_MATCH
 from engine.propose import Draft, ragged
 from engine.row import Row
 from engine.sampling import SharedNoise
 
 
 class NGram:
-    """Match rule: the longest suffix of at most `longest` tokens that occurred before; of those, the latest occurrence.
+    """Match rule: longest first, and of equally long matches the latest.
 
-    (Hugging Face's prompt lookup takes the first occurrence instead, vLLM another: compare rules before numbers.)
+    The row's last 3 tokens are looked up in what stands before them, prompt included; then the last 2; then the last
+    one. The first length that occurs decides, and of its occurrences the one nearest to the end; what followed it is
+    drafted, up to K tokens. It may run into the suffix itself, and never past the last token.
+
+    (Hugging Face's prompt lookup takes the first occurrence from the left, vLLM another: compare rules before numbers.)
     Stateless: reads the row's own ids.
     """
 
     name = "ngram"
     layers: tuple[int, ...] = ()
 
-    def __init__(self, k: int, device: str, longest: int = 3) -> None:
+    def __init__(self, k: int, device: str, longest: int = MAX_MATCH) -> None:
         self.k, self.device, self.longest = k, device, longest
 
     def propose(self, rows: list[Row], limits: list[int], noise: SharedNoise | None = None) -> Draft:
@@ -32,17 +37,19 @@ class NGram:
         """Nothing to forget."""
 
 
-def lookup(ids: list[int], limit: int, longest: int = 3) -> list[int]:
+def lookup(ids: list[int], limit: int, longest: int = MAX_MATCH, shortest: int = 1) -> list[int]:
     """Up to `limit` tokens that followed the latest earlier occurrence of the longest matching suffix.
+
+    Suffixes of `longest` down to `shortest` tokens are tried; without a match, or with limit 0, nothing is drafted.
 
     >>> lookup([1, 2, 3, 9, 1, 2, 4, 1, 2], 3)
     [4, 1, 2]
-    >>> lookup([1, 2, 3], 3)
-    []
+    >>> lookup([1, 2, 3], 3), lookup([7, 1, 9, 7], 3), lookup([7, 1, 9, 7], 3, shortest=2)
+    ([], [1, 9, 7], [])
     """
     if limit < 1:
         return []
-    for n in range(min(longest, len(ids) - 1), 0, -1):
+    for n in range(min(longest, len(ids) - 1), shortest - 1, -1):
         suffix = ids[-n:]
         for start in range(len(ids) - n - 1, -1, -1):
             if ids[start : start + n] == suffix:

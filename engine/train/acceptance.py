@@ -1,4 +1,4 @@
-"""acceptance: what a proposer's drafts are worth on held-out prompts, greedy, `python -m engine.train.acceptance`.
+"""acceptance: what a proposer's drafts are worth on held-out prompts, greedy, `python -m engine train acceptance`.
 
 The target's greedy text and its states are computed once and kept; rounds are then replayed against that text with
 the real proposer, in batches. Greedy decoding is exact, so a replayed round accepts what a live one would.
@@ -13,13 +13,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 from tqdm import tqdm
+from transformers import PreTrainedModel
 
-from engine import load, shelf
+from engine import load, shelf, shipped
 from engine.propose import Proposer
+from engine.propose.draft_model import DraftModel
 from engine.propose.eagle3 import Eagle3
+from engine.propose.hybrid import Hybrid
+from engine.propose.mtp import Mtp
+from engine.propose.ngram import NGram
 from engine.propose.states import States
 from engine.row import Row
-from engine.train import eagle3_shard, held_out
+from engine.train import draft_small, head_shard, held_out
 
 
 @dataclass(slots=True)
@@ -105,10 +110,44 @@ def table(tallies: dict[str, Tally], k: int) -> str:
     return "\n".join(lines)
 
 
+def beside(runs: dict[str, dict[str, Tally]]) -> str:
+    """Markdown: tokens per round of several proposers on the same prompts, a line per kind and one for all together."""
+    names, every = list(runs), {}
+    for name, tallies in runs.items():
+        every[name] = Tally()
+        for tally in tallies.values():
+            every[name].merge(tally)
+    lines = [f"| kind | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+    for kind in sorted(runs[names[0]]):
+        lines.append(f"| {kind} | {' | '.join(f'{runs[n][kind].per_round:.2f}' for n in names)} |")
+    lines.append(f"| all | {' | '.join(f'{every[n].per_round:.2f}' for n in names)} |")
+    return "\n".join(lines)
+
+
+def maker(
+    proposer: str, target: PreTrainedModel, folder: Path | None, scripts: list[held_out.Script], k: int, match: int = 2
+) -> Callable[[], Proposer]:
+    """Makes this proposer for rows of the scripts, with the shard of `folder`, else the shipped one."""
+    vocab, context = target.config.vocab_size, target.config.max_position_embeddings
+    limits = {"k": k, "context": context, "stop_ids": frozenset(), "device": "cpu"}
+    if proposer == "ngram":
+        return lambda: NGram(k, "cpu")
+    folder = folder or shipped.SHARDS[proposer].parent
+    if proposer == "draft_small":
+        small, longest = draft_small.load(folder, target), max(len(s.ids) for s in scripts)
+        return lambda: DraftModel(small, vocab=vocab, capacity=longest, name=proposer, **limits)
+    head, embed = head_shard.load(folder, target), target.get_input_embeddings()
+    if proposer == "hybrid":
+        return lambda: Hybrid(Eagle3(head, embed, **limits), match)
+    return lambda: {"eagle3": Eagle3, "mtp": Mtp}[proposer](head, embed, **limits)
+
+
 def main(argv: list[str] | None = None) -> str:
     parser = argparse.ArgumentParser(prog="engine train acceptance", description=__doc__)
     parser.add_argument("--target", default=shelf.NAME)
-    parser.add_argument("--head", type=Path, default=eagle3_shard.HEAD)
+    parser.add_argument("--proposer", choices=("ngram", *shipped.SHARDS), default="eagle3")
+    parser.add_argument("--head", type=Path, help="folder of a shard; default: the shipped one")
+    parser.add_argument("--match", type=int, default=2, help="hybrid: tokens that must repeat for n-gram")
     parser.add_argument("--prompts", type=Path, required=True, help="JSON lines with `kind` and `prompt`")
     parser.add_argument("--count", type=int, default=48)
     parser.add_argument("--new", type=int, default=96)
@@ -116,14 +155,9 @@ def main(argv: list[str] | None = None) -> str:
     parser.add_argument("--kept", type=Path, default=held_out.KEPT)
     args = parser.parse_args(argv)
     scripts = held_out.scripts(args.target, args.prompts, args.count, args.new, args.kept)
-    model = load.load_model(load.find(args.target, shelf.CACHE), "float32", "cpu")
-    head, embed = eagle3_shard.load(args.head, model), model.get_input_embeddings()
-    context = model.config.max_position_embeddings
-
-    def make() -> Eagle3:
-        return Eagle3(head, embed, k=args.k, context=context, stop_ids=frozenset(), device="cpu")
-
-    text = table(replay(scripts, make, args.k, 8, context), args.k)
+    target = load.load_model(load.find(args.target, shelf.CACHE), "float32", "cpu")
+    make = maker(args.proposer, target, args.head, scripts, args.k, args.match)
+    text = table(replay(scripts, make, args.k, 8, target.config.max_position_embeddings), args.k)
     tqdm.write(text)
     return text
 

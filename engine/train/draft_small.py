@@ -8,8 +8,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from engine.train import compact
+from engine.train.chain_loss import teacher
 from engine.train.data import Batch
-from engine.train.eagle3_loss import teacher
 from engine.train.loop import Score
 
 DRAFT = Path("assets/heads/draft")
@@ -50,7 +50,8 @@ def score(small: PreTrainedModel, batch: Batch, ids: Tensor, slot: Tensor, tempe
     hidden = small.model(input_ids=batch.tokens, use_cache=False).last_hidden_state[wanted]
     index, p, known = teacher(batch.top[wanted], batch.log_p[wanted], slot, temperature)
     others = (slot < 0).nonzero()[:, 0]
-    others = others[torch.randint(len(others), (min(OTHERS, len(others)),), device=others.device)]
+    if len(others):  # a small vocabulary may be frequent throughout
+        others = others[torch.randint(len(others), (min(OTHERS, len(others)),), device=others.device)]
     rows = small.lm_head.weight
     logits = (hidden @ torch.cat([rows[ids], rows[others]]).T.to(hidden.dtype)).float()
     loss = logits.logsumexp(dim=-1) - (p * logits.gather(1, index)).sum(dim=-1)

@@ -1,14 +1,20 @@
-"""draft: train the small draft model on kept features, `python -m engine.train.draft_train`."""
+"""draft: train the small draft model on kept features, `python -m engine train draft`.
+
+Goes on from its checkpoint, else from the published shard, else starts as layers of the target; a checkpoint every
+two minutes.
+"""
 
 import argparse
+from dataclasses import fields
+from pathlib import Path
 
 import torch
 from transformers import PreTrainedModel
 
 from engine import load, shelf
-from engine.train import data, draft_small
+from engine.train import compact, data, draft_small
 from engine.train.features import Store
-from engine.train.loop import Recipe, Score, ScoreOf, Training, arguments, recipe_of
+from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
 CHECKPOINT = shelf.CACHE / "draft.pt"
 FREQUENT = 8192
@@ -25,16 +31,33 @@ def score_of(small: PreTrainedModel, ids: torch.Tensor) -> ScoreOf:
     return of_batch
 
 
+def start(target: PreTrainedModel, folder: Path | None) -> tuple[PreTrainedModel, Progress]:
+    """A model to train: the published one of `folder`, where there is one, with what its card tells; else a new one."""
+    small, progress = draft_small.from_target(target), Progress()
+    if folder is not None and (file := folder / draft_small.FILE).is_file():
+        about = compact.about(file)
+        small = draft_small.from_target(target, (0,) * about["layers"])
+        compact.fill(small, compact.read(file), file)
+        progress = Progress(**{f.name: about[f.name] for f in fields(Progress) if f.name in about})
+    return small, progress
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="engine train draft", description=__doc__)
-    args = arguments(parser, CHECKPOINT, Recipe(chain=0)).parse_args(argv)
+    parser.add_argument(
+        "--head", type=Path, default=draft_small.DRAFT, help="folder of a published shard to start from"
+    )
+    parser.add_argument("--fresh", action="store_true", help="start anew, from the target's layers")
+    args = arguments(parser, Recipe(chain=0)).parse_args(argv)
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
     ids = data.frequent(store, FREQUENT, target.config.vocab_size).to(args.device)
-    small = draft_small.from_target(target)
-    training = Training(small, score_of(small, ids), recipe_of(args), args.checkpoint, args.device)
-    training.resume()
+    small, progress = start(target, None if args.fresh else args.head)
+    training = Training(small, score_of(small, ids), recipe_of(args), args.checkpoint or CHECKPOINT, args.device)
+    training.progress = progress
+    if not args.fresh:
+        training.resume()
     training.stop_on_signals()
     training.run(store)
 

@@ -1,6 +1,7 @@
-"""export: a shard as the directory that others load, `python -m engine.train.export {eagle3,draft}`.
+"""export: a shard as the directory that others load, `python -m engine export {eagle3,mtp,draft}`.
 
-eagle3: the speculators format (code.md 2f), which vLLM reads. draft: an ordinary Llama directory.
+eagle3: the speculators format (code.md 2f), which vLLM reads. mtp: speculators' tensor names; vLLM has no
+place for a Llama's MTP module. draft: an ordinary Llama directory.
 """
 
 import argparse
@@ -12,19 +13,16 @@ from safetensors.torch import save_file
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from engine import load, shelf
-from engine.train import draft_small, eagle3_shard
+from engine.train import draft_small, head_shard, heads
+from engine.train.draft_head import DraftHead
 from engine.train.eagle3_head import Eagle3Head
+from engine.train.mtp_head import MtpHead
 
 VERSION = "0.9.0"  # of the speculators format this follows
 
 
-def config_of(head: Eagle3Head, verifier: str, architectures: list[str], k: int = 4) -> dict:
+def eagle3_config(head: Eagle3Head, verifier: str, architectures: list[str], k: int = 4) -> dict:
     """config.json. Where readers disagree on a default (norm_before_residual), the value is written out."""
-    layer = head.config.to_diff_dict() | {
-        "model_type": "llama",
-        "rope_theta": head.config.rope_parameters["rope_theta"],  # older transformers look for it here
-    }
-    layer.pop("transformers_version", None)
     return {
         "architectures": ["Eagle3DraftModel"],
         "speculators_model_type": "eagle3",
@@ -42,7 +40,7 @@ def config_of(head: Eagle3Head, verifier: str, architectures: list[str], k: int 
             ],
             "verifier": {"name_or_path": verifier, "architectures": architectures},
         },
-        "transformer_layer_config": layer,
+        "transformer_layer_config": layer_config(head),
         "draft_vocab_size": head.draft_vocab,
         "norm_before_residual": False,
         "norm_before_fc": False,
@@ -56,9 +54,38 @@ def config_of(head: Eagle3Head, verifier: str, architectures: list[str], k: int 
     }
 
 
-def export(head: Eagle3Head, folder: Path, verifier: str, architectures: list[str], dtype: str = "float32") -> Path:
+def mtp_config(head: MtpHead, verifier: str, architectures: list[str]) -> dict:
+    """config.json: what one needs to rebuild the module. No reader of it is known; see `engine.train.mtp_head`."""
+    return {
+        "architectures": ["MtpDraftModel"],
+        "speculators_model_type": "mtp",
+        "speculators_version": VERSION,
+        "speculators_config": {
+            "algorithm": "mtp",
+            "verifier": {"name_or_path": verifier, "architectures": architectures},
+        },
+        "transformer_layer_config": layer_config(head),
+        "num_mtp_layers": 1,
+        "draft_vocab_size": head.draft_vocab,
+        "hidden_state_layer_id": head.taps[0],
+        "torch_dtype": "float32",
+    }
+
+
+def layer_config(head: DraftHead) -> dict:
+    """The sizes of the head's decoder layer."""
+    layer = head.config.to_diff_dict() | {
+        "model_type": "llama",
+        "rope_theta": head.config.rope_parameters["rope_theta"],  # older transformers look for it here
+    }
+    layer.pop("transformers_version", None)
+    return layer
+
+
+def export(head: DraftHead, folder: Path, verifier: str, architectures: list[str], dtype: str = "float32") -> Path:
     """Write config.json and model.safetensors; the embedding is left out: readers take the verifier's."""
     folder.mkdir(parents=True, exist_ok=True)
+    config_of = {"eagle3": eagle3_config, "mtp": mtp_config}[head.kind]
     config = config_of(head, verifier, architectures) | {"torch_dtype": dtype}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     kind = getattr(torch, dtype)
@@ -77,7 +104,7 @@ def export_draft(small: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, fol
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="engine export", description=__doc__)
-    parser.add_argument("kind", choices=("eagle3", "draft"))
+    parser.add_argument("kind", choices=(*heads.HEADS, "draft"))
     parser.add_argument("--target", default=shelf.NAME)
     parser.add_argument("--head", type=Path, help="folder of the compact shard; default: the one in assets")
     parser.add_argument("--out", type=Path, required=True)
@@ -90,7 +117,7 @@ def main(argv: list[str] | None = None) -> None:
         small = draft_small.load(args.head or draft_small.DRAFT, target)
         export_draft(small.to(getattr(torch, args.dtype)), load.load_tokenizer(place), args.out)
         return
-    head = eagle3_shard.load(args.head or eagle3_shard.HEAD, target)
+    head = head_shard.load(args.head or heads.folder(args.kind), target)
     export(head, args.out, args.verifier or str(place), list(target.config.architectures), args.dtype)
 
 

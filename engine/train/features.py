@@ -20,7 +20,7 @@ from transformers import DynamicCache, PreTrainedModel
 from engine import load, shelf
 from engine.forward import forward
 from engine.train import dtypes, shards
-from engine.train.eagle3_head import aux_layers
+from engine.train.draft_head import aux_layers
 from engine.train.turns import Turns, of
 
 FOLDER = shelf.CACHE / "features"

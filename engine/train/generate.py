@@ -20,7 +20,7 @@ from engine import load, shelf
 from engine.cache.slots import SlotCache
 from engine.forward import forward
 from engine.train import dtypes, features, shards
-from engine.train.eagle3_head import aux_layers
+from engine.train.draft_head import aux_layers
 from engine.train.features import Piece, Store
 from engine.train.record import Recorder
 from engine.train.turns import Turns, of

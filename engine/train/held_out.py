@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 from engine import load, shelf
 from engine.cache.slots import SlotCache
 from engine.forward import forward
-from engine.train.eagle3_head import aux_layers
+from engine.train.draft_head import aux_layers
 from engine.train.turns import of
 
 KEPT = shelf.CACHE / "acceptance.pt"

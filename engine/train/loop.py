@@ -178,11 +178,11 @@ def optimizers(trained: list[nn.Parameter], recipe: Recipe) -> list[torch.optim.
     ]
 
 
-def arguments(parser: ArgumentParser, checkpoint: Path, defaults: Recipe) -> ArgumentParser:
+def arguments(parser: ArgumentParser, defaults: Recipe) -> ArgumentParser:
     """The options that every drafter's training takes."""
     parser.add_argument("--target", default=shelf.NAME)
     parser.add_argument("--features", type=Path, default=FOLDER)
-    parser.add_argument("--checkpoint", type=Path, default=checkpoint)
+    parser.add_argument("--checkpoint", type=Path, help="default: NAME.pt in the cache folder")
     parser.add_argument("--device", default="cpu")
     for name, value in asdict(defaults).items():
         parser.add_argument(f"--{name}", type=type(value), default=value)

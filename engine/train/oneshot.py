@@ -12,12 +12,12 @@ from pathlib import Path
 import torch
 
 from engine import load, shelf
-from engine.train import data, eagle3_shard, features, publish, shards
-from engine.train.eagle3_head import aux_layers
-from engine.train.eagle3_train import CHECKPOINT, DRAFT_VOCAB, score_of
-from engine.train.eagle3_train import start as begin
+from engine.train import data, features, heads, publish, shards
+from engine.train.draft_head import aux_layers
 from engine.train.features import FOLDER, Store
 from engine.train.generate import Plan, generate
+from engine.train.head_train import DRAFT_VOCAB, score_of
+from engine.train.head_train import start as begin
 from engine.train.loop import Recipe, Training
 from engine.train.turns import of
 
@@ -61,8 +61,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=8192, help="tokens per training step")
     parser.add_argument("--talks", type=Path, default=Path("assets/training"))
     parser.add_argument("--features", type=Path, default=FOLDER)
-    parser.add_argument("--checkpoint", type=Path, default=CHECKPOINT)
-    parser.add_argument("--out", type=Path, default=eagle3_shard.HEAD)
+    parser.add_argument("--checkpoint", type=Path, default=heads.checkpoint("eagle3"))
+    parser.add_argument("--out", type=Path, default=heads.folder("eagle3"))
     args = parser.parse_args(argv)
     limit = args.minutes * 60 - LAST_S
     place = load.find(args.target, shelf.CACHE)
@@ -78,7 +78,7 @@ def main(argv: list[str] | None = None) -> None:
 
     target = load.load_model(place, "float32", args.device)
     ids = data.frequent(store.open(), DRAFT_VOCAB, vocab).to(args.device)
-    head, progress = begin(target, ids, args.out)
+    head, progress = begin("eagle3", target, ids, args.out)
     embed = target.get_input_embeddings()
     training = Training(head, score_of(head, embed), Recipe(tokens=args.batch), args.checkpoint, args.device)
     training.progress = progress

@@ -12,7 +12,8 @@ from tests.browser.conftest import HERO
 PANEL = "#ragged-lesson"
 FEED = f"{PANEL} .r-feed"
 FAULTS = HERO.with_name("faults.jsonl")
-CHAPTERS = ["row", "cleanup", "rectangle", "crop", "shortcut", "defect"]
+ROUNDING = HERO.with_name("rounding.jsonl")
+CHAPTERS = ["row", "cleanup", "rectangle", "crop", "shortcut", "defect", "realign", "equal"]
 STEPS = """async ([text, n]) => {
   const { CHAPTERS } = await import('/viewer/lesson_list.js');
   const { fold, parseTrace } = await import('/viewer/fold.js');
@@ -21,7 +22,7 @@ STEPS = """async ([text, n]) => {
   if (!facts) return null;
   return {
     key: CHAPTERS[n].key, keep: facts.keep ?? facts.min + 1, round: facts.round,
-    row: facts.one?.row, gap: facts.one?.gap?.before,
+    row: facts.one?.row, gap: facts.one?.gap?.before, delta: facts.delta,
     items: (facts.items ?? []).map((item) => item.answer),
     steps: CHAPTERS[n].steps(facts).map((s) => ({
       kind: s.kind, ask: s.ask, answer: String(s.answer), words: s.kind === 'act' ? '' : answerOf(s),
@@ -36,7 +37,8 @@ WIDE = """width => [...document.querySelectorAll('.r-stage *')].filter((e) => !e
 
 
 def text_of(n: int) -> str:
-    return (FAULTS if CHAPTERS[n] == "rectangle" else HERO).read_text(encoding="utf-8")
+    own = {"rectangle": FAULTS, "equal": ROUNDING}
+    return own.get(CHAPTERS[n], HERO).read_text(encoding="utf-8")
 
 
 def plan(page: object, n: int, text: str | None = None) -> dict | None:
@@ -80,6 +82,13 @@ def do(page: object, told: dict) -> None:
             assert page.inner_text(FEED).startswith("Not so.")
             assert skip.is_visible()
             edge(page, told["keep"])
+        case "realign":
+            edge(page, told["delta"] - 1)
+            assert re.match("Not so. p . c is", page.inner_text(FEED))
+            assert skip.is_visible()
+            edge(page, told["delta"])
+        case "equal":
+            rank(page, told["items"], ("rounding", "bug"))
         case "rectangle" | "defect":
             buttons.nth(0).click()
             assert page.inner_text(FEED).startswith("Not so.")
@@ -95,6 +104,20 @@ def do(page: object, told: dict) -> None:
     page.wait_for_function("at => !document.querySelector(at).disabled", arg=f"{PANEL} .next")
 
 
+def rank(page: object, items: list[str], values: tuple[str, str]) -> None:
+    """Statements to be judged: all wrong first, then right."""
+    lines = page.locator(f"{PANEL} .r-rankline")
+    sure = page.locator(f"{PANEL} .r-options > button:not(.r-text)")
+    for n, right in enumerate(items):
+        other = values[right == values[0]]
+        lines.nth(n).locator(f"[data-value={other}]").click()
+    sure.click()
+    assert page.inner_text(FEED).startswith("Not so.")
+    for n, right in enumerate(items):
+        lines.nth(n).locator(f"[data-value={right}]").click()
+    sure.click()
+
+
 def answer(page: object, told: dict, step: dict) -> None:
     """A check: every wrong answer says why, each in its own words or with its own reason; then the right one."""
     for value, _ in step["options"]:
@@ -105,16 +128,7 @@ def answer(page: object, told: dict, step: dict) -> None:
     if step["options"]:
         page.click(f'{PANEL} .r-options > [data-value="{step["answer"]}"]')
     else:
-        lines = page.locator(f"{PANEL} .r-rankline")
-        for n, right in enumerate(told["items"]):
-            other = "harmful" if right == "harmless" else "harmless"
-            lines.nth(n).locator(f"[data-value={other}]").click()
-        sure = page.locator(f"{PANEL} .r-options > button:not(.r-text)")
-        sure.click()
-        assert page.inner_text(FEED).startswith("Not so.")
-        for n, right in enumerate(told["items"]):
-            lines.nth(n).locator(f"[data-value={right}]").click()
-        sure.click()
+        rank(page, told["items"], ("harmless", "harmful"))
     assert page.inner_text(FEED).endswith("Yes.")
 
 
@@ -123,7 +137,7 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
     open_page: Callable, static_site: str, width: int, theme: str
 ) -> None:
     page = open_page(f"{static_site}/?r=0", viewport={"width": width, "height": 900}, color_scheme=theme)
-    page.get_by_role("button", name="Why? six short chapters").click()
+    page.get_by_role("button", name="Why? eight short chapters").click()
     page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
     for n, key in enumerate(CHAPTERS):
         stage_is(page, {"chapter": n + 1})
@@ -226,6 +240,18 @@ def a_gap_less(trace: list[dict]) -> None:
                     run[3] -= 1
 
 
+def keys_rotated(trace: list[dict]) -> None:
+    """Round 2's realignment leaves row 2 with positions that went along with the slots."""
+    for run in find(trace, "kv", "eqspec", 2, model="target", reset=True)["runs"]:
+        if run[0] == 2 and run[2] >= 0:
+            run[3] += 3
+
+
+def a_row_moves_though_all_accept_alike(trace: list[dict]) -> None:
+    moves = find(trace, "kv_op", "eqspec", 4)["moves"]
+    moves[1] = [1, 0, 1, moves[1][3] - 1]
+
+
 @pytest.mark.parametrize(
     ("chapter", "step", "change", "before", "after"),
     [
@@ -236,6 +262,9 @@ def a_gap_less(trace: list[dict]) -> None:
         ("rectangle", 2, verdict("pads_counted", 2, "bug"), "Only learned positions (GPT-2)", "All"),
         ("crop", 2, lambda trace: commit(trace, 2, 1), "5", "3"),
         ("shortcut", 0, a_gap_less, "3", "2"),
+        ("equal", 0, verdict("eqspec", 1, "rounding"), "1", "0"),
+        ("realign", 0, keys_rotated, "Copied as they are", "Rotated to the new place"),
+        ("realign", 2, a_row_moves_though_all_accept_alike, "0", "1"),
         ("shortcut", 2, a_gap_less, "9, should be 7", "6, should be 5"),  # now row 1's is the widest
     ],
 )
@@ -269,7 +298,7 @@ def test_the_last_chapter_judges_rows_by_their_verdicts_and_refuses_a_run_that_p
 
 def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callable, static_site: str) -> None:
     page = open_page(f"{static_site}/?r=5&row=2&cmp=bsp_repaired&view=positions")
-    why = page.get_by_role("button", name="Why? six short chapters")
+    why = page.get_by_role("button", name="Why? eight short chapters")
     why.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
@@ -292,7 +321,7 @@ def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callab
     page.keyboard.press("Escape")
     page.wait_for_selector(PANEL, state="hidden")
     stage_is(page, {"step": 5, "row": 2, "right": "bsp_repaired", "view": "positions", "chapter": None})
-    assert page.evaluate("document.activeElement.textContent") == "Why? six short chapters"
+    assert page.evaluate("document.activeElement.textContent") == "Why? eight short chapters"
     page.wait_for_function("!location.search.includes('ch=') && location.search.includes('r=5')")
 
 
@@ -344,7 +373,7 @@ def test_progress_is_kept_and_a_browser_that_keeps_nothing_is_fine(open_page: Ca
     assert json.loads(page.evaluate("localStorage['ragged.chapters']")) == {"done": [], "at": "cleanup"}
     page.evaluate("""localStorage['ragged.chapters'] = '{"done": ["row", "cleanup"], "at": null}'""")
     page.goto(f"{static_site}/?r=0")
-    page.get_by_role("button", name="Why? six short chapters").click()
+    page.get_by_role("button", name="Why? eight short chapters").click()
     page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
     assert "The rectangle" in page.inner_text(f"{PANEL} h2")
     assert page.locator(f"{PANEL} .r-chapters .done").count() == 2
@@ -379,9 +408,9 @@ def without_faults(traces: Path) -> Iterator[None]:
 @pytest.mark.usefixtures("without_faults")
 def test_a_chapter_without_its_recorded_run_is_not_offered(open_page: Callable, static_site: str) -> None:
     page = open_page(f"{static_site}/?r=0")
-    page.get_by_role("button", name="Why? five short chapters").click()
+    page.get_by_role("button", name="Why? seven short chapters").click()
     page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
-    assert page.locator(f"{PANEL} .r-chapters button").count() == 5
+    assert page.locator(f"{PANEL} .r-chapters button").count() == 7
 
 
 def test_a_page_whose_run_teaches_nothing_has_no_link(open_page: Callable, static_site: str) -> None:
@@ -397,7 +426,7 @@ def test_a_page_whose_run_teaches_nothing_has_no_link(open_page: Callable, stati
 
     page.route(re.compile(r"/\?r=0"), serve)
     page.goto(f"{static_site}/?r=0")
-    page.get_by_role("button", name="Why? four short chapters").wait_for()  # those that need BSP are missing
+    page.get_by_role("button", name="Why? six short chapters").wait_for()  # those that need BSP are missing
 
 
 def test_token_text_is_text_in_the_chapters_too(open_page: Callable, static_site: str) -> None:
@@ -433,9 +462,9 @@ def test_the_answer_key_lists_every_question_with_its_computed_answer(open_page:
     page = opened(open_page, static_site, 0)
     page.get_by_role("button", name="Answer key").click()
     page.wait_for_selector(f"{PANEL} .r-answers dd")
-    page.wait_for_function("at => document.querySelectorAll(at).length === 12", arg=f"{PANEL} .r-answers dd")
+    page.wait_for_function("at => document.querySelectorAll(at).length === 16", arg=f"{PANEL} .r-answers dd")
     said = page.locator(f"{PANEL} .r-answers dd").all_inner_texts()
-    assert said == [s["words"] for n in range(6) for s in plan(page, n)["steps"] if s["kind"] != "act"]
+    assert said == [s["words"] for n in range(len(CHAPTERS)) for s in plan(page, n)["steps"] if s["kind"] != "act"]
     page.emulate_media(media="print")
     assert page.locator(f"{PANEL} .r-answers").is_visible()
     assert not page.locator(".r-board").is_visible()

@@ -236,3 +236,52 @@ def children(pid: int, word: str) -> list[int]:
 def _last_line(folder: Path) -> list[str]:
     [file] = folder.glob("*.jsonl")
     return file.read_text().splitlines()[-1:]
+
+
+def choose(page: object, side: str, label: str) -> None:
+    page.click(f"#{side} input")
+    page.locator(f"#{side}").get_by_role("option", name=label).click()
+
+
+def test_break_it_yourself_bet_first_then_see_which_invariant_lights(open_page: Callable, site: str) -> None:
+    page = visit(open_page, site)
+    choose(page, "right", "EQSPEC, one fault: pads are attended like words")
+    start(page)
+    page.wait_for_selector("#ragged-predict:not([hidden])", timeout=MINUTE)
+    assert not page.locator("#ragged-stage h1").is_visible()  # nothing is given away before the bet
+    assert not page.locator(".r-transport").is_visible()
+    assert folded(page, "[s.live, s.step]") == [False, 0]
+    assert page.locator("#ragged-predict .r-bets button").count() == 7
+    page.click("#ragged-predict [data-value=rectangle]")
+    assert ended(page) == "Finished."
+    page.wait_for_function("document.querySelector('#ragged-predict .r-feed').textContent.includes('Of its texts')")
+    run = folded(page, "s.source.name")
+    state = fold(read_lines(httpx.get(f"{site}/runs/{run}/trace.jsonl").text.splitlines()))
+    lane = state.lanes["eqspec_pads_visible"]
+    step, first = next((f.step, f.violations[0]) for f in lane.frames if f.violations)
+    feed = page.inner_text("#ragged-predict .r-feed")
+    assert f"First lit: {first['invariant']}, in round {step}. Not so." in feed
+    assert f"{sum(r.compare['verdict'] == 'equal' for r in lane.rows.values())} of 2" in feed
+    values = (first["row"] + 1, step, first["slot"], first["expected"], first["actual"])
+    assert page.locator("#ragged-predict td").all_inner_texts() == [str(v) for v in values]
+    page.locator("#ragged-predict").get_by_role("button", name="Show it").click()
+    assert folded(page, "[s.step, s.row, s.right]") == [step, first["row"], "eqspec_pads_visible"]
+
+
+def test_two_exact_methods_of_the_registry_beside_each_other(open_page: Callable, site: str) -> None:
+    page = visit(open_page, site)
+    choose(page, "left", "EXSPEC: exact")
+    choose(page, "right", "SLOTS: exact")
+    start(page)
+    assert ended(page) == "Finished."
+    page.wait_for_function("!window.__ragged.store.get().live")
+    assert page.locator("#ragged-predict").is_hidden()
+    assert folded(page, "Object.keys(f.lanes)") == ["exspec", "slots"]
+    assert [verdicts(page, lane) for lane in ("exspec", "slots")] == [["equal", "equal"]] * 2
+    assert re.search(r"EXSPEC: 2 of 2.*SLOTS: 2 of 2", page.inner_text("h1"), re.DOTALL)
+    assert page.locator(".r-repair").is_hidden()
+    here = folded(page, "[s.left, s.right]")
+    page.wait_for_function("location.search.includes('left=exspec')")
+    page.reload()
+    page.wait_for_function("window.__ragged?.store.get().source.kind === 'live' && window.__ragged.store.get().fold")
+    assert folded(page, "[s.left, s.right]") == here

@@ -5,19 +5,20 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from engine.forward import forward
-from engine.train.eagle3_head import Eagle3Head, from_target
+from engine.train.draft_head import DraftHead
+from engine.train.heads import HEADS
 from tests.engine.tiny import tiny_model
 
 TAPS = (1, 2, 3)
 
 
-def tiny_pair(seed: int = 0, draft_vocab: int = 40) -> tuple[torch.nn.Module, Eagle3Head]:
+def tiny_pair(seed: int = 0, draft_vocab: int = 40, kind: str = "eagle3") -> tuple[torch.nn.Module, DraftHead]:
     """Target and head in float64; the head's output covers a scattered part of the vocabulary."""
     target = tiny_model("llama", seed=seed, head_dim=8).double().requires_grad_(False)
     torch.manual_seed(seed + 1)
     ids = torch.randperm(64)[:draft_vocab].sort().values
-    head = from_target(target, ids, TAPS)
-    for weight in (head.fc.weight, *head.layers.parameters()):
+    head = HEADS[kind].from_target(target, ids, TAPS)
+    for weight in [w for name, w in head.named_parameters() if name not in ("lm_head.weight", "norm.weight")]:
         weight.data.add_(torch.randn_like(weight) * 0.3)
     return target, head.eval().requires_grad_(False)
 
@@ -39,7 +40,7 @@ def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def outputs_from_scratch(
-    target: torch.nn.Module, head: Eagle3Head, ids: list[int], steps: int, follow: list[int] | None = None
+    target: torch.nn.Module, head: DraftHead, ids: list[int], steps: int, follow: list[int] | None = None
 ) -> tuple[list[int], list[Tensor]]:
     """(drafts, head outputs [H]) behind `ids`, the last of which has no states yet; nothing cached.
 

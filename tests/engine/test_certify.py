@@ -1,5 +1,6 @@
 """`python -m engine certify`: a recorded trace is judged by teacher-forcing, even when it carries ids only."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,43 @@ def test_an_unreadable_trace_is_refused_in_one_line(tmp_path: Path, capsys: pyte
     trace.write_text('{"event": "header", "schema": 99}\n')
     assert main(["certify", str(trace)]) == 2
     assert "schema 99" in capsys.readouterr().err
+
+
+def test_a_cut_trace_is_judged_up_to_there_and_one_without_output_is_not_called_equal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.models.load_pair", lambda config: pair("qwen3"))
+    lines = [dump_line(e) + "\n" for e in events("eqspec")]
+    trace = tmp_path / "cut.jsonl"
+    trace.write_text("".join(lines[: len(lines) // 2]) + lines[len(lines) // 2][:20], encoding="utf-8")
+    assert main(["certify", str(trace)]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("equal, ") == len(PROMPTS)
+    assert f"line {len(lines) // 2 + 1}, the last one, was cut short" in err
+    trace.write_text(lines[0], encoding="utf-8")
+    assert main(["certify", str(trace)]) == 2
+    assert "nothing to judge" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("models", [{}, {"target": 3}, {"target": {}}, {"target": {"name": ""}}], ids=str)
+def test_a_trace_that_names_no_model_asks_for_one(
+    models: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "t.jsonl"
+    trace.write_text(dump_line(replace(events("eqspec")[0], models=models)) + "\n", encoding="utf-8")
+    assert main(["certify", str(trace)]) == 2
+    assert "give --target" in capsys.readouterr().err
+
+
+def test_ids_that_the_target_cannot_take_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.models.load_pair", lambda config: pair("qwen3"))
+    trace = tmp_path / "t.jsonl"
+    header, *rest = events("eqspec")
+    for ids, words in (([97], "id 97 is not one"), ([1] * 400, "412 tokens")):
+        prompts = [{**p, "ids": ids} for p in header.prompts]
+        lines = [dump_line(e) for e in (replace(header, prompts=prompts), *rest)]
+        trace.write_text("\n".join(lines), encoding="utf-8")
+        assert main(["certify", str(trace)]) == 2
+        assert words in capsys.readouterr().err

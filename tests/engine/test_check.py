@@ -213,6 +213,22 @@ def test_input_a_draft_is_fed_at_another_index() -> None:
     assert found(broken) == [(step, "input", ROW, slot + last, owner + last, owner + last + 1)]
 
 
+def test_a_prefill_that_leaves_a_token_out_or_feeds_another_one() -> None:
+    events = good("bsp")
+    prefill = at(events, Kv, 0, model="target", reset=False)
+    row, slot, owner, position, length = written(prefill)
+    short = edited(
+        events, Kv, 0, lambda e: with_runs(e, lambda run: [[*run[:4], run[4] - 1]]), model="target", reset=False
+    )
+    missing = (0, "kv", ROW, -1, owner + length - 1, -1)
+    assert missing in found(short)
+    assert found(short)[0] == missing
+    runs = [[row, slot + 1, owner, position, length - 1], [row, slot, owner + length - 1, position + length - 1, 1]]
+    turned = edited(events, Kv, 0, lambda e: with_runs(e, lambda run: runs), model="target", reset=False)
+    ids = content(events, 0)
+    assert (0, "input", ROW, slot + 1, ids[0], ids[1]) in found(turned)
+
+
 def test_emission_a_token_that_the_target_did_not_choose() -> None:
     events = good("eqspec")
     step = rejecting(events)

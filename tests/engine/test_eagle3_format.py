@@ -6,8 +6,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from engine.train import compact, eagle3_shard
-from engine.train.eagle3_head import aux_layers
+from engine.train import compact, head_shard
+from engine.train.draft_head import aux_layers
 from engine.train.export import export
 from tests.engine.heads import TAPS, tiny_pair
 from tests.engine.tiny import tiny_model
@@ -93,9 +93,9 @@ def test_taps_are_the_defaults_of_speculators():
 
 def test_a_compact_shard_gives_the_head_back_within_half_a_step(tmp_path):
     target, head = tiny_pair()
-    file = eagle3_shard.save(head, tmp_path, {"steps": 3})
-    again = eagle3_shard.load(tmp_path, target)
-    assert compact.about(file) == {"steps": 3, "taps": list(TAPS)}
+    file = head_shard.save(head, tmp_path, {"steps": 3})
+    again = head_shard.load(tmp_path, target)
+    assert compact.about(file) == {"steps": 3, "kind": "eagle3", "taps": list(TAPS)}
     assert again.taps == head.taps
     for name, weight in head.state_dict().items():
         found = again.state_dict()[name]
@@ -108,7 +108,7 @@ def test_a_compact_shard_gives_the_head_back_within_half_a_step(tmp_path):
 
 def test_a_shard_for_another_target_is_refused(tmp_path):
     _, head = tiny_pair()
-    eagle3_shard.save(head, tmp_path, {})
+    head_shard.save(head, tmp_path, {})
     other = tiny_model("llama", hidden_size=64, head_dim=16)
     with pytest.raises(ValueError, match="made for another target"):
-        eagle3_shard.load(tmp_path, other)
+        head_shard.load(tmp_path, other)

@@ -1,5 +1,6 @@
 """`inspect` finds the first violation of any trace by itself, and survives whatever it is given."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from engine import cli, session
 from engine.commands.inspect import report, steps
 from engine.inspection import Inspected, inspect
+from engine.reading import Reading
 from engine.trace import Event, Schedule, Violation, dump_line
 from tests.engine import tiny
 
@@ -35,7 +37,7 @@ def lines_of(events: list[Event] | tuple[Event, ...]) -> list[str]:
 
 
 def by_name(events: list[Event] | tuple[Event, ...]) -> dict[str, Inspected]:
-    return {lane.lane: lane for lane in inspect(lines_of(events))}
+    return {lane.lane: lane for lane in inspect(Reading(lines_of(events)))}
 
 
 # -- what it finds --------------------------------------------------------------------------------------------------
@@ -97,20 +99,46 @@ def test_every_prefix_of_a_trace_is_checked_for_what_it_contains() -> None:
     for upto in range(1, len(events) + 1):
         for name, lane in by_name(events[:upto]).items():
             if lane.first:
-                assert (lane.first.step, lane.first.violation) == (whole[name].first.step, whole[name].first.violation)
+                assert lane.first.step == whole[name].first.step
+                assert lane.found <= whole[name].found, "half of a step has shown what the whole of it does not"
+                if not lane.partial:
+                    assert lane.first.violation == whole[name].first.violation
                 found_at.setdefault(name, upto)
     last = {n: e for n, e in enumerate(events, 1) if n in found_at.values()}
-    assert {e.kind for e in last.values()} <= {"kv", "commit"}, "found as soon as the evidence is there"
+    assert {e.kind for e in last.values()} <= {"verify", "kv", "commit"}, "found as soon as the evidence is there"
     assert set(found_at) == {"bsp", "dsd"}
 
 
-def test_a_step_without_its_forward_is_named_and_not_judged() -> None:
+def test_a_step_that_was_cut_short_is_named_and_checked_for_what_it_contains() -> None:
     events = [e for e in recorded("exact") if e.lane in ("", "eqspec")]
-    upto = next(n for n, e in enumerate(events) if e.kind == "verify" and e.step == 3)
-    lane = by_name(events[: upto + 1])["eqspec"]
-    assert (lane.first, lane.unchecked, lane.ended) == (None, [3], False)
+    opened = next(n for n, e in enumerate(events) if e.kind == "schedule" and e.step == 3)
+    fed = next(n for n, e in enumerate(events) if e.kind == "verify" and e.step == 3)
+    lane = by_name(events[: opened + 1])["eqspec"]
+    assert (lane.first, lane.unchecked, lane.partial, lane.ended) == (None, [3], [], False)
     (line,) = report(lane)
     assert line == "eqspec: clean (3 steps checked, not recorded far enough to check: 3, the lane has no end)"
+    lane = by_name(events[: fed + 1])["eqspec"]
+    assert (lane.first, lane.unchecked, lane.partial) == (None, [], [3])
+    kept = "input, positions and emission only"
+    assert report(lane) == [f"eqspec: clean (4 steps checked, without their KV ({kept}): 3, the lane has no end)"]
+
+
+def test_a_verify_event_alone_shows_a_wrong_input_and_a_wrong_position() -> None:
+    events = [e for e in recorded("exact") if e.lane in ("", "eqspec")]
+    fed = next(n for n, e in enumerate(events) if e.kind == "verify" and e.step == 3)
+    good = events[fed]
+    tokens = [[row[0] + 1, *row[1:]] if i == 1 else row for i, row in enumerate(good.tokens)]
+    first = by_name([*events[:fed], replace(good, tokens=tokens)])["eqspec"].first
+    found = first.violation
+    assert (first.step, found.invariant, found.row) == (3, "input", good_rows(events, 3)[1])
+    assert (found.slot, found.expected, found.actual) == (good.slots[1], good.tokens[1][0], good.tokens[1][0] + 1)
+    positions = [[[start + 2, n] for start, n in runs] if i == 1 else runs for i, runs in enumerate(good.positions)]
+    found = by_name([*events[:fed], replace(good, positions=positions)])["eqspec"].first.violation
+    assert (found.invariant, found.slot, found.actual - found.expected) == ("contiguity", good.slots[1], 2)
+
+
+def good_rows(events: list[Event], step: int) -> list[int]:
+    return next(e.rows for e in events if isinstance(e, Schedule) and e.step == step)
 
 
 def test_runs_of_steps_are_shortened() -> None:

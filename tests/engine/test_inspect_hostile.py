@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine import cli
 from engine.commands.inspect import report
 from engine.inspection import Inspected, inspect
+from engine.reading import Reading
 from engine.trace import TraceError
 from tests.engine.test_inspect import inspected, lines_of, recorded
 
@@ -135,7 +136,7 @@ def changed(line: str, chance: random.Random, remove: bool) -> str:
 def judged(lines: list[str]) -> tuple[list[Inspected], str]:
     """What was found, or why nothing could be."""
     try:
-        return inspect(lines), ""
+        return inspect(Reading(lines)), ""
     except TraceError as error:
         return [], str(error)
 

@@ -32,6 +32,12 @@ def test_no_suffix_longer_than_asked_for_is_looked_up() -> None:
     assert lookup(ids, 1, longest=2) == [6]
 
 
+def test_no_suffix_shorter_than_asked_for_counts_as_a_match() -> None:
+    ids = [1, 2, 9, 4, 1, 2]
+    assert lookup(ids, 2, shortest=2) == [9, 4]
+    assert lookup(ids, 2, shortest=3) == []
+
+
 def test_a_ragged_batch_says_why_each_row_is_short() -> None:
     rows = [
         Row(n, ids, len(ids), 9, 99, frozenset()) for n, ids in enumerate([[1, 2, 3, 4, 1], [1, 2, 1], [3, 4], [6]])

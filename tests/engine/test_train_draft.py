@@ -5,13 +5,14 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from engine.load import load_tokenizer
-from engine.train import draft_small
-from engine.train.draft_train import score_of
+from engine.train import draft_small, draft_train, publish
+from engine.train.draft_train import score_of, start
 from engine.train.export import export_draft
 from engine.train.features import Store, extract
 from engine.train.loop import Recipe, Training
+from engine.train.publish import restore_draft
 from engine.train.turns import Turns
-from tests.engine.tiny import tiny_model, tiny_tokenizer
+from tests.engine.tiny import save, tiny_model, tiny_tokenizer
 
 TURNS = Turns(opening=[4], closing=[1, 5], end=1)
 TALKS = [[9, 8 + n % 7, 1, 5, *range(10 + n % 5, 22 + n % 9)] for n in range(24)]
@@ -50,6 +51,43 @@ def test_training_improves_agreement_and_leaves_the_target_alone(target, tmp_pat
     assert training.progress.curve[-1][3] > first[0] + 0.05
     for name, weight in target.state_dict().items():
         assert torch.equal(weight, before[name]), name
+
+
+def test_a_stopped_run_goes_on_from_its_checkpoint_and_then_from_what_was_published(target, tmp_path):
+    store = Store(tmp_path / "features", 96)
+    extract(target, TURNS, 64, TALKS, store, (2, 2, 1))
+    checkpoint = tmp_path / "draft.pt"
+    for steps in (5, 8):
+        small, _ = start(target, None)
+        recipe = Recipe(single=steps, chain=0, tokens=128, held=4, every=4, warm=2, cool=2)
+        training = Training(small, score_of(small, torch.arange(0, 64, 2)), recipe, checkpoint, "cpu")
+        assert training.resume() == (steps == 8)
+        training.run(store.open())
+    assert training.progress.step == 8
+    found, progress = restore_draft(checkpoint, target)
+    ids = torch.tensor([[5, 9, 3, 40]])
+    assert torch.equal(found(ids).logits, small(ids).logits)
+    draft_small.save(found, tmp_path / "draft", progress)
+    again, known = start(target, tmp_path / "draft")
+    assert known == training.progress
+    assert torch.allclose(again(ids).logits, small(ids).logits, atol=0.3, rtol=0.1)
+    assert again.model.norm.weight.requires_grad
+
+
+def test_publishing_leaves_a_shard_and_a_card(target, tmp_path):
+    template = "{% for m in messages %}w1 {{ m.content }} <eos> {% endfor %}{% if add_generation_prompt %}w2{% endif %}"
+    name = save(tmp_path / "target", target, template=template)
+    store = Store(tmp_path / "features", 96)
+    extract(target, TURNS, 64, TALKS, store, (2, 2, 1))
+    places = ["--target", name, "--checkpoint", str(tmp_path / "draft.pt")]
+    sizes = ["--single", "4", "--tokens", "128", "--held", "4", "--every", "2", "--fresh"]
+    draft_train.main([*places, "--features", str(tmp_path / "features"), *sizes])
+    publish.main(["--kind", "draft", *places, "--out", str(tmp_path / "out"), "--ended", "time"])
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "# Draft model for" in card
+    assert "2 decoder layers" in card
+    assert "| 4 |" in card
+    assert len(draft_small.load(tmp_path / "out", target).model.layers) == 2
 
 
 def test_a_compact_shard_gives_the_draft_model_back(target, tmp_path):

@@ -5,12 +5,12 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from engine.train import data, eagle3_shard, oneshot, shards
-from engine.train.acceptance import Tally, replay, table
-from engine.train.eagle3_head import from_target
-from engine.train.eagle3_loss import Chain, score, teacher
-from engine.train.eagle3_train import score_of, start
+from engine.train import data, head_shard, oneshot, shards
+from engine.train.acceptance import Tally, beside, replay, table
+from engine.train.chain_loss import Chain, score, teacher
+from engine.train.eagle3_head import Eagle3Head
 from engine.train.features import TOP, Piece, Store, extract
+from engine.train.head_train import score_of, start
 from engine.train.held_out import Script, run
 from engine.train.loop import Recipe, Training
 from engine.train.oneshot import fitted
@@ -118,7 +118,7 @@ def stored(tmp_path):
 
 
 def training(target, checkpoint, **recipe):
-    head = from_target(target, torch.arange(64), TAPS)
+    head = Eagle3Head.from_target(target, torch.arange(64), TAPS)
     head.requires_grad_(True).lm_head.requires_grad_(False)
     plan = Recipe(**{"tokens": 128, "held": 4, "every": 10, "warm": 2, "cool": 5, **recipe})
     return Training(head, score_of(head, target.get_input_embeddings()), plan, checkpoint, "cpu")
@@ -154,14 +154,14 @@ def test_without_a_checkpoint_training_goes_on_from_the_published_head(stored, t
     target, store, checkpoint = stored
     first = training(target, checkpoint, single=10, chain=0)
     first.run(store)
-    eagle3_shard.save(first.model, tmp_path / "head", asdict(first.progress))
-    head, progress = start(target, torch.arange(64), tmp_path / "head")
+    head_shard.save(first.model, tmp_path / "head", asdict(first.progress))
+    head, progress = start("eagle3", target, torch.arange(64), tmp_path / "head")
     assert progress == first.progress
     weight = first.model.fc.weight.detach()
     assert torch.allclose(head.fc.weight, weight, atol=float(weight.abs().max()) / 127)
     assert head.fc.weight.requires_grad
     assert not head.lm_head.weight.requires_grad
-    fresh, progress = start(target, torch.arange(64), tmp_path / "nothing here")
+    fresh, progress = start("eagle3", target, torch.arange(64), tmp_path / "nothing here")
     assert progress.step == 0
     assert torch.equal(fresh.layers[0].mlp["up_proj"].weight, target.model.layers[-1].mlp.up_proj.weight)
 
@@ -198,6 +198,8 @@ def test_a_replay_emits_every_text_once_and_counts_its_rounds():
     tallies = replay(scripts, lambda: proposer_of(target, head), k=4, batch=2, context=64)
     assert {k: t.emitted for k, t in tallies.items()} == {"a": 16, "b": 8}
     assert "| all |" in table(tallies, 4)
+    assert beside({"x": tallies, "y": tallies}).splitlines()[0] == "| kind | x | y |"
+    assert beside({"x": tallies}).splitlines()[-1] == f"| all | {24 / sum(t.rounds for t in tallies.values()):.2f} |"
 
 
 def test_a_perfect_drafter_is_accepted_everywhere():

@@ -5,20 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import POSITION_FAULTS, RunConfig
+from engine.config import FAULTS, METHODS, POSITION_FAULTS, RunConfig
 from engine.worker import EngineState
 from tests.ui.fakes import ThreadEngine, until
 from ui.controls import EXAMPLES, begin
+from ui.lanes import explained, name_of, on_offer
 from ui.request import BadRequest, Offer, job, split
 from ui.run import Limits, Run
 from ui.runs import RunStore
 from ui.status import message, ticket
 
-GOOD = ("One\nTwo longer", "ngram", 4, 48, True)
+NAMES = ("text", "proposer", "k", "max_new", "chat", "left", "right")
+GOOD = ("One\nTwo longer", "ngram", 4, 48, True, "eqspec", "bsp")
 
 
 def ask(**changes: object) -> dict:
-    values = dict(zip(("text", "proposer", "k", "max_new", "chat"), GOOD, strict=True)) | changes
+    values = dict(zip(NAMES, GOOD, strict=True)) | changes
     return job(Offer(), **values)
 
 
@@ -32,6 +34,37 @@ def test_a_job_has_the_three_lanes_with_positions_as_the_only_difference() -> No
     }
     assert {(c.k, c.max_new, c.proposer, c.chat) for c in made["lanes"].values()} == {(4, 48, "ngram", True)}
     assert all(isinstance(c, RunConfig) for c in made["lanes"].values())
+
+
+def test_the_form_offers_every_method_and_every_fault_of_the_registry() -> None:
+    offered = set(on_offer())
+    assert {choice.partition(":")[0] for choice in offered} == set(METHODS)
+    for method, faults in FAULTS.items():
+        for fault in faults:
+            lanes = ask(left="slots", right=f"{method}:{fault}")["lanes"]
+            assert {n: (c.method, c.faults) for n, c in lanes.items()} == {
+                "slots": ("slots", frozenset()),
+                f"{method}_{fault}": (method, {fault}),
+            }
+    assert set(explained()) == {f"{m}_{f}" for m, faults in FAULTS.items() for f in faults}
+    assert not any("papers.md" in text for text in [*on_offer().values(), *explained().values()])
+
+
+@pytest.mark.parametrize("choice", on_offer())
+def test_every_choice_is_a_configuration_that_runs_beside_any_other(choice: str) -> None:
+    other = "rollback" if choice != "rollback" else "eqspec"
+    lanes = ask(left=other, right=choice, text="a\nb\nc\nd")["lanes"]
+    assert list(lanes)[:2] == [other, name_of(choice)]
+    if choice == "exspec":
+        assert lanes["exspec"].batch == 2
+
+
+def test_published_methods_carry_all_their_defects() -> None:
+    lanes = ask(left="bsp:published", right="dsd:published")["lanes"]
+    assert {n: c.faults for n, c in lanes.items()} == {
+        "bsp_published": frozenset(FAULTS["bsp"]),
+        "dsd_published": frozenset(FAULTS["dsd"]),
+    }
 
 
 @pytest.mark.parametrize(
@@ -52,9 +85,13 @@ def test_a_job_has_the_three_lanes_with_positions_as_the_only_difference() -> No
         ({"k": float("inf")}, ["K", "inf"]),
         ({"max_new": 0}, ["New tokens per row", "is 0", "1 to 256"]),
         ({"max_new": 257}, ["New tokens per row", "257", "1 to 256"]),
-        ({"proposer": "draft_model"}, ["draft_model", "no smaller model", "ngram, eagle3, self_skip"]),
-        ({"proposer": "mtp"}, ["'mtp'", "ngram, eagle3, self_skip"]),
+        ({"proposer": "draft_model"}, ["draft_model", "no smaller model", "ngram, eagle3, hybrid"]),
+        ({"proposer": "medusa"}, ["'medusa'", "ngram, eagle3, hybrid"]),
         ({"proposer": None}, ["None", "ngram"]),
+        ({"left": "mtp"}, ["Upper lane", "'mtp'", "eqspec", "exspec", "slots"]),
+        ({"right": "eqspec:no_such_fault"}, ["Lower lane", "no_such_fault", "eqspec:stale_mask"]),
+        ({"right": None}, ["Lower lane", "None"]),
+        ({"left": "slots", "right": "slots"}, ["Both lanes", "SLOTS", "different"]),
     ],
 )
 def test_bad_input_is_refused_in_words(changes: dict, words: list[str]) -> None:
@@ -80,7 +117,7 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
 
 
 def ask_for(store: RunStore, **changes: object) -> dict:
-    values = dict(zip(("text", "proposer", "k", "max_new", "chat", "held"), (*GOOD, {}), strict=True)) | changes
+    values = dict(zip((*NAMES, "held"), (*GOOD, {}), strict=True)) | changes
     return begin(store, Offer(), *values.values())
 
 

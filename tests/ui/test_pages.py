@@ -19,7 +19,7 @@ from app import Settings
 from tests.ui.fakes import until
 from tests.ui.serving import ROOT, application, no_model, serve
 from ui.boot import HeadMiddleware, insert
-from ui.pages import head, imports
+from ui.pages import head, imports, writer
 from ui.static import Folder
 
 
@@ -118,3 +118,11 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("Ragged cannot start: ")
     assert "Traceback" not in done.stderr
+
+
+def test_the_writer_of_other_engines_is_taken_from_the_readme() -> None:
+    code = 'import json\n# ## no heading\nprint(json.dumps({"event": "header"}))\n'
+    text = f"# Ragged\n\n## Your own engine\n\nLike this:\n\n```python\n{code}```\n\n## The map\n\n```\nother\n```\n"
+    assert writer(text) == code
+    assert writer(text.replace("Your own", "Another")) == ""
+    assert writer("# Ragged\n\n## Your own engine\n\nSoon.\n\n## The map\n\n```\nother\n```\n") == ""

@@ -1,20 +1,37 @@
 // The headline: computed from the trace, never written by hand.
 
 import { countEqual } from './verdict.js';
-import { t, laneLong } from './strings.js';
+import { t, tn, laneLong } from './strings.js';
+
+/** The line below the headline: what the two lanes are about. */
+export function gist({ fold, source, left, right }) {
+  if (source.kind === 'file') return t('drop.gist');
+  const method = (lane) => fold?.lanes[lane]?.config.method;
+  return t(fold && [method(left), method(right)].join() !== 'eqspec,bsp' ? 'gistOther' : 'gist');
+}
 
 /** The sentences of the h1. */
 export function claim(state, phone = false) {
-  const { fold, left, right } = state;
+  const { fold, left, right, source } = state;
   if (!fold?.header) return [t('claimNone')];
+  if (source.kind === 'file') return [t('drop.claim', { name: source.title }), ...[...new Set([left, right])].map((lane) => laneChecked(fold, lane))];
   const lanes = [...new Set([left, right])].map((lane, n) => laneClaim(fold, lane, n ? 'claimLaneShort' : phone ? 'claimPhone' : 'claimLane'));
   return phone ? lanes : [t('claim'), ...lanes];
+}
+
+/** What the check of a dropped file found in a lane. */
+function laneChecked(fold, name) {
+  const lane = fold.lanes[name];
+  const broken = lane.frames.find((frame) => frame.violations.length);
+  if (!broken) return t('drop.claimClean', { lane: laneLong(name), steps: tn('steps', lane.frames.length) });
+  const { invariant, row } = broken.violations[0];
+  return t('drop.claimBroken', { lane: laneLong(name), what: t(`invariant.${invariant}`), step: broken.step, row: row + 1 });
 }
 
 function laneClaim(fold, lane, key) {
   const { rows, equal, ties, waiting } = countEqual(fold, lane);
   const name = laneLong(lane);
-  if (waiting) return t('claimWait', { lane: name });
+  if (waiting) return t(fold.status === 'running' ? 'claimWait' : 'claimNotCompared', { lane: name });
   if (ties) return t('claimTie', { lane: name, equal, rows, ties });
   return t(key, { lane: name, equal, rows });
 }

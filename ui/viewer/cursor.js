@@ -43,8 +43,10 @@ function walk(event, pin) {
   event.preventDefault();
 }
 
-function light(board, state) {
-  board.querySelectorAll('.lit, .pinned, .twin').forEach((node) => node.classList.remove('lit', 'pinned', 'twin'));
+/** Marks what is pinned, noted or under the pointer; every redrawing of the ribbons needs it again. */
+export function light(board, state) {
+  board.querySelectorAll('.lit, .pinned, .twin, .noted').forEach((node) => node.classList.remove('lit', 'pinned', 'twin', 'noted'));
+  mark(board, state.note, 'noted');
   board.querySelectorAll('[aria-selected=true]').forEach((node) => node.setAttribute('aria-selected', 'false'));
   mark(board, state.hover, 'lit');
   mark(board, state.cell, 'pinned').forEach((node) => { if (node.matches('.r-word')) node.setAttribute('aria-selected', 'true'); });

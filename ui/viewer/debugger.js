@@ -1,6 +1,7 @@
 // The divergence debugger: opens in place below the caption. Every row in one line, the selected one in full.
 // Nothing after the first difference is counted: from there on the two texts are different texts.
 
+import { copyText } from './copy.js';
 import { alignRow } from './align.js';
 import { drawRow } from './debugger_row.js';
 import { holdFocus } from './hold_focus.js';
@@ -16,14 +17,21 @@ const SHOWS = ['fold', 'version', 'debug', 'row', 'left', 'right'];
 export function mountDebugger(node, store, act) {
   const title = el('h2', { tabindex: -1, id: 'r-debug-title' });
   const option = el('input', { type: 'checkbox', onchange: () => store.set({ stopEmpty: option.checked }) });
+  const said = el('span', { class: 'r-note', role: 'status' });
+  const copy = el('button', { type: 'button', class: 'r-text', onclick: copyMarkdown }, t('markdown.copy'));
   const close = el('button', { type: 'button', class: 'r-tool', 'aria-label': t('close'), title: t('close'), onclick: act.close }, '×');
   const rows = el('div', { class: 'r-drows' });
   node.setAttribute('aria-labelledby', 'r-debug-title');
-  node.append(el('header', { class: 'r-phead' }, title, el('label', { class: 'r-option' }, option, t('debug.stopEmpty')), close), rows);
+  node.append(el('header', { class: 'r-phead' }, title, el('label', { class: 'r-option' }, option, t('debug.stopEmpty')), copy, said, close), rows);
   rows.addEventListener('pointerover', ({ target }) => point(store, target));
   rows.addEventListener('pointerleave', () => store.set({ hover: null }));
   rows.addEventListener('focusin', ({ target }) => point(store, target));
   rows.addEventListener('focusout', () => store.set({ hover: null }));
+
+  async function copyMarkdown() {
+    const { markdownOf } = await import('./markdown.js');
+    copyText(markdownOf(store.get(), act.url()), said, t('markdown.copied'));
+  }
 
   let drawn = '';
   store.subscribe((state, changed) => {

@@ -37,9 +37,12 @@ export function applyKv(lane, frame, event) {
  *  The drafter is fed content and drafts only, so there the owner says which token it is. */
 function tokenOf(lane, frame, event, row, slot, owner) {
   const i = frame.rows.indexOf(row);
+  if (i < 0) throw new RangeError(`seq ${event.seq}: row ${row} is not in step ${frame.step}`);
   if (event.model === 'draft') return [...lane.rows[row].ids, ...(frame.draft[i] ?? [])][owner] ?? -1;
   if (event.reset) return lane.maps.target[row].token[slot];
-  return frame.tokens[i][slot - frame.slots[i]];
+  const token = frame.tokens[i]?.at(slot - frame.slots[i]);
+  if (token === undefined) throw new RangeError(`seq ${event.seq}: nothing was fed to slot ${slot} of row ${row}`);
+  return token;
 }
 
 /** Entries copied to new slots; rows that the copy does not list have left the batch. */

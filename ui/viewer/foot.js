@@ -1,30 +1,22 @@
 // The quiet line: what is shown (recorded run, model, date), the trace as a file, other runs, your prompts, a link.
 
 import { el } from './svg.js';
+import { copyText } from './copy.js';
 import { shareUrl } from './link.js';
 import { t } from './strings.js';
 
-const WITHIN = ['faults']; // recorded for a chapter, which opens it
+const WITHIN = ['faults', 'rounding']; // recorded for a chapter, which opens it
 
-export function mountFoot(node, store, page, embedded, open) {
+export function mountFoot(node, store, page, embedded, open, { drop: openDrop, export: openExport }) {
   const badge = el('span', { class: 'r-badge' });
   const download = el('a', { download: true }, t('download'));
   const runs = el('span', { class: 'r-runs' });
   const yours = el('button', { type: 'button', class: 'r-text', hidden: true, onclick: showPrompts }, t('yours'));
   const status = el('span', { class: 'r-status', role: 'status' });
-  const copyLink = async () => {
-    const url = shareUrl(store.get(), page.space);
-    try {
-      await navigator.clipboard.writeText(url);
-      status.textContent = t('copied');
-    } catch {
-      // frames may forbid the clipboard: show the text, ready to be copied by hand
-      const field = el('input', { readonly: true, value: url, 'aria-label': t('copyBy') });
-      status.replaceChildren(t('copyBy'), ' ', field);
-      field.select();
-    }
-  };
-  node.append(badge, runs, yours, el('button', { type: 'button', class: 'r-text', onclick: copyLink }, t('copyLink')), download, status);
+  const copyLink = () => copyText(shareUrl(store.get(), page.space), status, t('copied'));
+  const drop = el('button', { type: 'button', class: 'r-text', onclick: openDrop }, t('drop.open'));
+  const save = el('button', { type: 'button', class: 'r-text', hidden: page.saved, onclick: openExport }, t('export.open'));
+  node.append(badge, runs, yours, drop, el('button', { type: 'button', class: 'r-text', onclick: copyLink }, t('copyLink')), download, save, status);
 
   let blob = '';
   store.subscribe((state, changed) => {
@@ -34,6 +26,7 @@ export function mountFoot(node, store, page, embedded, open) {
     if (blob) URL.revokeObjectURL(blob);
     blob = '';
     const { kind, name } = state.source;
+    download.hidden = kind === 'file'; // whoever dropped it has it
     const file = kind === 'live' ? `runs/${encodeURIComponent(name)}/trace.jsonl` : `traces/${encodeURIComponent(name)}.jsonl`;
     if (name in embedded) blob = URL.createObjectURL(new Blob([embedded[name]], { type: 'application/x-ndjson' }));
     download.href = blob || new URL(file, document.baseURI).href;

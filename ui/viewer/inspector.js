@@ -47,6 +47,7 @@ function moves(state, found, act) {
     index > 0 && button('previous', t('inspect.previous'), { lane, row, index: index - 1 }),
     index + 1 < length && button('next', t('inspect.next'), { lane, row, index: index + 1 }),
     has(other) && button('other', t('inspect.other', { lane: laneName(other) }), { lane: other, row, index }),
+    el('button', { type: 'button', class: 'r-text', 'data-key': 'inspect/note', onclick: act.note }, t('note.add')),
     found.born !== null && found.born !== state.step && button('born', t('inspect.toBorn', { step: found.born }), { lane, row, index }, found.born),
   ].filter(Boolean);
 }

@@ -4,8 +4,7 @@
 import { lastStep, laneGap, laneWrong, shownRows } from './clock.js';
 import { firstViolation, firstWrong } from './gaps.js';
 import { brokenCell } from './verdict.js';
-
-const VIEWS = ['kinds', 'positions', 'mask', 'move'];
+import { VIEWS } from './views.js';
 
 export function mountKeys(stage, store, player, actions) {
   const does = {
@@ -19,11 +18,14 @@ export function mountKeys(stage, store, player, actions) {
     d: () => { if (!jump(store, player, differenceOf(...shown(store)))) actions.debug(); }, // D again: token by token
     v: () => jump(store, player, violationOf(...shown(store))),
     i: () => actions.inspect(),
+    m: () => actions.micro(),
     r: () => actions.repair(),
     p: () => actions.present(),
     ',': () => player.faster(-1),
     '.': () => player.faster(1),
     l: () => actions.copyLink(),
+    o: () => actions.drop(),
+    e: () => actions.export(),
     '?': () => actions.help(),
     Escape: () => actions.escape(),
   };

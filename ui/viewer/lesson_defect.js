@@ -58,7 +58,7 @@ function steps(f) {
     },
     {
       kind: 'check', ask: say('defect.check'), view: at, answer: f.items.map(({ answer }) => answer).join(' '),
-      key: () => f.items.map(({ text, answer }) => `${text}: ${say(`defect.${answer}`)}`).join('; '),
+      key: () => f.items.map(({ text, answer }) => `${text}: ${say(`rank.${answer}`)}`).join('; '),
       mount: (box, api) => mountRank(box, api, f.items, ({ text, answer, wrong }) => say(answer === 'harmless' ? 'defect.missHarmless' : 'defect.missHarmful', { item: text, n: wrong })),
     },
   ];

@@ -1,14 +1,14 @@
-// Several statements, each judged harmless or harmful, then checked together.
+// Several statements, each judged one way or the other, then checked together.
 
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 
-/** `items`: [{text, answer}]; `miss(item)`: what is wrong with a wrong judgement of it. */
-export function mountRank(box, api, items, miss) {
+/** `items`: [{text, answer}]; `miss(item)`: what is wrong with a wrong judgement of it; `values`: the two judgements. */
+export function mountRank(box, api, items, miss, values = ['harmless', 'harmful']) {
   const chosen = items.map(() => null);
-  const sure = el('button', { type: 'button', disabled: true, onclick: check }, say('defect.sure'));
+  const sure = el('button', { type: 'button', disabled: true, onclick: check }, say('rank.sure'));
   const lines = items.map((item, n) => {
-    const buttons = ['harmless', 'harmful'].map((value) => el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': value, onclick: () => choose(n, value) }, say(`defect.${value}`)));
+    const buttons = values.map((value) => el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': value, onclick: () => choose(n, value) }, say(`rank.${value}`)));
     return el('div', { class: 'r-rankline', role: 'group', 'aria-label': item.text }, el('span', {}, item.text), ...buttons);
   });
   box.append(el('div', { class: 'r-rank' }, ...lines), sure);

@@ -11,6 +11,8 @@ const EN = {
   and: ', ', wild: 'In the wild:',
   key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print',
 
+  rank: { harmless: 'harmless', harmful: 'harmful', rounding: 'rounding', bug: 'a bug', sure: 'Check' },
+
   row: {
     title: 'One row',
     lead: 'A cheap drafter guesses {k} tokens; the model verifies them all in one pass.',
@@ -79,10 +81,38 @@ const EN = {
     shown: 'Only the positions were repaired: {equal} of {rows} rows equal the row run alone; before, {before} did.',
     act: 'Repair one thing.', doHoles: 'Remove the holes', doPositions: 'Repair the position ids',
     stuck: 'Impossible in place: {n} entries of row {row} lie behind its first hole and would have to be moved.',
-    check: 'Three altered rows. Harmless, or harmful to the text?', harmless: 'harmless', harmful: 'harmful', sure: 'Check',
+    check: 'Three altered rows. Harmless, or harmful to the text?',
     itemPads: 'EQSPEC, row {row}: {n} masked pads in front', itemHoles: 'BSP repaired, row {row}: {n} dead slots inside', itemGaps: 'BSP, row {row}: the same kind of holes, positions jump by {n}',
     missHarmless: '{item}: its text equals the row run alone, so that is harmless.', missHarmful: '{item}: it differs from token {n} on. That is harmful.',
     why: 'Same holes, masks and pads: whole positions heal all of it. Holes cannot go without moving KV. Position ids that count dead slots or pads have broken real projects, too.',
+  },
+  realign: {
+    title: 'Unpad, append, repad',
+    lead: 'Every row keeps its own count of drafts, so the right edge is ragged. EQSPEC makes it a rectangle again.',
+    predict: 'Round {round}: row {row}’s {c} KV entries end up {by} slots further on. What happened to their keys?',
+    copied: 'Copied as they are', rotated: 'Rotated to the new place', recomputed: 'Computed again',
+    notRotated: 'A key is rotated by its token’s position, and that did not change: token {token} is at position {position} before and after.', notRecomputed: 'No forward ran for it: {bytes} bytes were copied, nothing else.', notCopied: 'In this run the moved entries do not have the positions and tokens that they had.',
+    shown: 'Token and position of every entry are the same before and after.',
+    act: 'Row {row} had {pads} pads and now has {c} entries; the batch is {width} slots wide. Shift it until p + c = L.', delta: 'Delta, the shift of the row', move: 'Move it',
+    pads: 'p = {n}', content: 'c = {n}', sum: '✓ ({p} {sign} {delta}) + {c} = {total} = L', sumNot: '({p} {sign} {delta}) + {c} = {total}; L = {width}',
+    tooNarrow: 'p + c is {sum}: the row ends short of slot {width}, and its next token would land in another column than the others’.', tooWide: 'p + c is {sum}: the row sticks out of a batch of {width}.',
+    done: 'Delta = {delta}: new pads minus old pads.',
+    check: 'Round {calmRound}: all {rows} rows accept {j}. How many of them move?',
+    notAll: 'All grew by {grown}, and so did the width: no row’s pads change.', notOthers: 'Only differences between rows move anything, and here there are none.', theyDo: 'In this run rows moved all the same.',
+    why: 'Each row moves by its change of pads, and then p + c = L for all. It is one copy: a key’s rotation belongs to its token, not to its slot. Rows that accept alike do not move.',
+  },
+  equal: {
+    title: 'Is it really equal?',
+    lead: 'Exact means: the same tokens as the row run alone, if arithmetic were exact. In {dtype} it is not.',
+    predict: 'EQSPEC, no fault, but in {dtype}: how many of {rows} rows equal the row run alone, token for token?',
+    fewer: 'A batch adds numbers in another order than a single row, and where two tokens are as good as equal that decides.', more: 'Rounding decides only where two tokens are as good as equal; most choices are clear.',
+    shown: 'EQSPEC: {equal} of {rows} rows are equal.',
+    act: 'Three differences of this run. Rounding moved a logit by up to {noise}. Which is which?', item: '{lane}, row {row}: alone {expected} leads {actual} by {gap}; these logits moved by {apart}',
+    isTie: '{item}. A lead and a move within what rounding does: no bug is needed to explain it.', isBug: '{item}. Rounding moves a logit by {noise}, far less: something else was heard.',
+    done: 'A small lead and a small move: rounding. A lead or a move that rounding cannot make: a bug.',
+    check: 'Row {row}, token {n}: {expected} leads {actual} by {gap}, no invariant is broken. The verdict on this difference?',
+    rounding: 'Rounding', bug: 'A bug', unknown: 'Nobody can know', noBug: 'Every invariant holds, and a lead of {gap} is less than the {noise} that rounding moves a logit by.', known: 'It is known: the lead, and how far rounding moves a logit, were both measured.',
+    why: 'Order of addition changes last digits, on GPUs too. So a difference is weighed: the lead between the two tokens against the rounding measured in the same run. Ties are told apart from bugs, never counted as equal.',
   },
 };
 

@@ -11,10 +11,10 @@ import { mountKey } from './lesson_key.js';
 import { readLink } from './link.js';
 import { el } from './svg.js';
 
-const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'message'];
+const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'note', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'micro', 'message'];
 
-export async function mountLessons(at, store, player, page) {
-  const load = createTraces(store);
+export async function mountLessons(at, store, player, page, embedded) {
+  const load = createTraces(store, embedded);
   const chapters = await offered(page, load);
   if (!chapters.length) return;
   const progress = readProgress();
@@ -46,7 +46,7 @@ export async function mountLessons(at, store, player, page) {
     writeProgress(progress);
     panel.panel.hidden = false;
     at.stage.classList.add('lesson');
-    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, message: '' });
+    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, micro: false, message: '' });
     draw();
     panel.panel.scrollIntoView({ block: 'nearest' });
   }
@@ -54,7 +54,7 @@ export async function mountLessons(at, store, player, page) {
   /** Sets the stage. Whatever plays or streams stops. */
   function show(patch) {
     player.stop();
-    store.set({ cell: null, hover: null, inspect: false, live: false, touched: true, chapter: now.n + 1, ...patch });
+    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, touched: true, chapter: now.n + 1, ...patch });
   }
 
   function draw() {
@@ -150,7 +150,7 @@ export async function mountLessons(at, store, player, page) {
     does();
   }, true);
   const named = () => {
-    const asked = readLink().chapter;
+    const asked = readLink(location.search || page.link).chapter;
     if (asked && chapters[asked - 1] && asked !== now?.n + 1) open(asked - 1);
     else if (!asked) leave();
   };

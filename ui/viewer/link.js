@@ -1,8 +1,11 @@
 // The view as an address: ?t=<trace>&r=<round>&row=<row>&cell=<lane.row.index>&view=<tensor view>&cmp=<right lane>
-// &open=<debug | cell | debug.cell>&stop=empty&ch=<chapter>.
+// &note=<lane.row.index.text>&left=<left lane>&open=<debug, cell, round, joined by dots>&stop=empty&ch=<chapter>. A trace is a recorded one's name, run:<id>, or
+// file:<digest>:<name> of a file that was dropped here.
 // Read at the start and on popstate; written on pause, never faster than browsers allow.
 
-const OURS = ['t', 'r', 'row', 'cell', 'view', 'cmp', 'open', 'stop', 'ch'];
+import { VIEWS } from './views.js';
+
+const OURS = ['t', 'r', 'row', 'cell', 'view', 'cmp', 'left', 'open', 'stop', 'note', 'ch'];
 const PAUSE_MS = 400;
 
 /** The state that an address asks for; only what it names. Nonsense is ignored. */
@@ -12,14 +15,18 @@ export function readLink(search = location.search) {
   if (query.get('t')) out.trace = query.get('t');
   if (/^\d+$/.test(query.get('r') ?? '')) out.step = Number(query.get('r'));
   if (/^\d+$/.test(query.get('row') ?? '')) out.row = Number(query.get('row'));
-  if (['kinds', 'positions', 'mask', 'move'].includes(query.get('view'))) out.view = query.get('view');
-  if (/^\w+$/.test(query.get('cmp') ?? '')) out.right = query.get('cmp');
+  if (VIEWS.includes(query.get('view'))) out.view = query.get('view');
+  if (query.get('cmp')) out.right = query.get('cmp');
+  if (query.get('left')) out.left = query.get('left');
   const open = (query.get('open') ?? '').split('.');
   if (open.includes('debug')) out.debug = true;
   if (open.includes('cell')) out.inspect = true;
+  if (open.includes('round')) out.micro = true;
   if (query.get('stop') === 'empty') out.stopEmpty = true;
   if (/^[1-9]\d?$/.test(query.get('ch') ?? '')) out.chapter = Number(query.get('ch'));
-  const cell = /^(\w+)\.(\d+)\.(\d+)$/.exec(query.get('cell') ?? '');
+  const cell = /^(.+)\.(\d+)\.(\d+)$/.exec(query.get('cell') ?? '');
+  const note = /^(.+?)\.(\d+)\.(\d+)\.([\s\S]{1,280})$/u.exec(query.get('note') ?? '');
+  if (note) out.note = { lane: note[1], row: Number(note[2]), index: Number(note[3]), text: note[4] };
   if (cell) out.cell = { lane: cell[1], row: Number(cell[2]), index: Number(cell[3]) };
   return out;
 }
@@ -28,8 +35,8 @@ export function readLink(search = location.search) {
 export function queryOf(state, search = location.search) {
   const query = new URLSearchParams(search);
   OURS.forEach((name) => query.delete(name));
-  const { source, step, row, cell, view, tensorsOpen, right, debug, inspect, stopEmpty } = state;
-  const trace = source.kind === 'recorded' ? source.name : `run:${source.name}`;
+  const { source, step, row, cell, view, tensorsOpen, left, right, debug, inspect, stopEmpty, note, micro } = state;
+  const trace = source.kind === 'live' ? `run:${source.name}` : source.name;
   if (state.chapter) { // it sets the stage itself
     query.set('ch', state.chapter);
     return `?${query}`;
@@ -40,9 +47,11 @@ export function queryOf(state, search = location.search) {
   if (cell) query.set('cell', `${cell.lane}.${cell.row}.${cell.index}`);
   if (tensorsOpen || view !== 'kinds') query.set('view', view);
   if (right !== 'bsp') query.set('cmp', right);
-  const open = [debug && 'debug', inspect && cell && 'cell'].filter(Boolean);
+  if (left !== 'eqspec') query.set('left', left);
+  const open = [debug && 'debug', inspect && cell && 'cell', micro && 'round'].filter(Boolean);
   if (open.length) query.set('open', open.join('.'));
   if (stopEmpty) query.set('stop', 'empty');
+  if (note) query.set('note', `${note.lane}.${note.row}.${note.index}.${note.text}`);
   return `?${query}`;
 }
 

@@ -9,9 +9,9 @@ import { mountTransport } from './transport.js';
 import { mountCaption } from './caption.js';
 import { mountTable } from './table.js';
 import { mountRepair } from './repair.js';
-import { mountCursor } from './cursor.js';
+import { light, mountCursor } from './cursor.js';
 import { mountKeys } from './keys.js';
-import { mountLink, readLink } from './link.js';
+import { mountLink, readLink, shareUrl } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
 import { mountHelp } from './help.js';
 import { drawCompareButtons } from './compare_button.js';
@@ -26,17 +26,20 @@ import { geometry } from './layout.js';
 const page = JSON.parse(document.getElementById('ragged-page')?.textContent || '{}');
 const hero = document.getElementById('ragged-hero')?.textContent ?? '';
 const embedded = hero.trim() ? { hero } : {};
+for (const { dataset, textContent } of document.querySelectorAll('script[data-trace]')) embedded[dataset.trace] = textContent; // a saved page
 
 startTheme();
 const store = createStore();
 const player = createPlayer(store);
-const source = createSource(store, embedded);
+const source = createSource(store, embedded, page);
 const act = {
   select: (row) => store.set({ row, cell: null, touched: true }),
   jump(step, row, cell) {
     player.go(step ?? store.get().step);
     store.set({ row, cell });
   },
+  note: () => tools.then(({ note }) => note.edit()),
+  url: () => shareUrl(store.get(), page.space),
 };
 const actions = {
   theme: toggleTheme,
@@ -48,6 +51,9 @@ const actions = {
   inspect: () => panels.inspect(),
   repair: () => at.repair.querySelector('button').click(),
   present: () => modes.present(),
+  drop: () => tools.then(({ drop }) => drop.open()),
+  micro: () => tools.then(({ micro }) => micro.toggle()),
+  export: () => { if (!page.saved) tools.then(({ saver }) => saver.open()); },
   escape: () => panels.escape(),
 };
 const at = buildStage(actions);
@@ -56,7 +62,9 @@ document.body.prepend(at.stage);
 const panels = mountPanels(at, store, act);
 const draw = (state) => holdFocus(at.board, () => {
   drawStage(at, state, act);
-  if (state.fold?.header) drawCompareButtons(at.board, state, panels.debug);
+  if (!state.fold?.header) return;
+  drawCompareButtons(at.board, state, panels.debug);
+  light(at.board, state);
 });
 
 store.subscribe((state, changed) => {
@@ -69,9 +77,17 @@ mountRepair(at.repair, store);
 mountCursor(at.board, store);
 at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip')) actions.unfold(); });
 mountBreakpoint(store, player);
+const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store, source, page, {
+  show: showFile,
+  jump(step, row, cell, right) {
+    store.set({ right });
+    act.jump(step, row, cell);
+  },
+}));
+tools.catch((error) => console.warn(`tools: ${error.message}`));
 const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
-const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }));
+const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }), actions);
 mountLink(store, openTrace);
 const fit = () => store.set({ oneRow: geometry(at.board.clientWidth).phone });
 fit();
@@ -83,16 +99,37 @@ new ResizeObserver(() => {
 /** Opens what a link names. Without a named round the hero plays by itself, once. */
 async function openTrace(link) {
   player.stop();
-  if (!(await source.open(link.trace ?? 'hero'))) return;
+  const { trace = page.source?.name ?? 'hero' } = link;
+  const file = trace.startsWith('file:') && !Object.hasOwn(embedded, trace);
+  const kept = file && (await tools).drop.kept(trace);
+  if (kept) return showFile(kept, link);
+  if (file) (await tools).drop.ask(link);
+  if (!(await source.open(file ? 'hero' : trace))) return;
+  if (!store.get().fold?.header || store.get().live) return;
+  place(file ? { step: 0 } : link);
+}
+
+/** A dropped file that has been checked: on the stage, at what the link names. */
+function showFile(result, link) {
+  player.stop();
+  source.file(result);
+  place(link);
+}
+
+/** Goes where a link leads, in the trace that is open. */
+function place(link) {
   const state = store.get();
-  if (!state.fold?.header || state.live) return;
-  const named = link.right ?? (link.cell?.lane !== state.left ? link.cell?.lane : undefined);
-  const right = state.fold.lanes[named] ? named : state.fold.lanes.bsp ? 'bsp' : state.right;
-  const telling = tellingWrong({ ...state, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
+  const has = (name) => Object.hasOwn(state.fold.lanes, name ?? '');
+  const left = has(link.left) ? link.left : state.left;
+  const named = link.right ?? (link.cell?.lane !== left ? link.cell?.lane : undefined);
+  const right = has(named) ? named : has('bsp') ? 'bsp' : state.right;
+  const beside = left !== right || has(link.left) ? left : Object.keys(state.fold.lanes).find((name) => name !== right) ?? left;
+  const telling = tellingWrong({ ...state, left: beside, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
   const row = state.fold.header.prompts.some((p) => p.row === link.row) ? link.row : telling;
-  const cell = state.fold.lanes[link.cell?.lane]?.rows[link.cell?.row] ? link.cell : null;
+  const cell = has(link.cell?.lane) && state.fold.lanes[link.cell.lane].rows[link.cell.row] ? link.cell : null;
   const step = Math.min(link.step ?? 0, lastStep({ ...state, right }));
-  store.set({ row, right, cell, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
+  const note = has(link.note?.lane) && state.fold.lanes[link.note.lane].rows[link.note.row]?.ids.length > link.note.index ? link.note : null;
+  store.set({ row, left: beside, right, cell, note, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
   if (link.step !== undefined || link.chapter) return;
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) store.set({ step: openingStop(store.get()) });
   else whenVisible(() => player.opening());
@@ -103,7 +140,7 @@ function whenVisible(then) {
   return document.addEventListener('visibilitychange', then, { once: true });
 }
 
-openTrace(readLink());
+openTrace(readLink(location.search || page.link));
 
 // Gradio hydrates later and may replace what is in <body>: the stage moves over as it is, with its state and focus.
 waitFor('ragged-mount', (mount) => {
@@ -124,12 +161,13 @@ window.addEventListener('ragged:run', ({ detail }) => {
   if (message || status) store.set({ message: message || status });
 });
 
-import('./tensors.js')
+if (page.saved && !page.tensors) at.tensors.hidden = true;
+else import('./tensors.js')
   .then(({ mountTensors }) => mountTensors(at.tensors, store))
   .catch((error) => { at.tensors.hidden = true; console.warn(`tensor views: ${error.message}`); });
 
-import('./lessons.js')
-  .then(({ mountLessons }) => mountLessons(at, store, player, page))
+if (!page.saved || embedded.hero) import('./lessons.js')
+  .then(({ mountLessons }) => mountLessons(at, store, player, page, embedded))
   .catch((error) => console.warn(`chapters: ${error.message}`));
 
-window.__ragged = { store, Fold, fold, parseTrace, player, source };
+window.__ragged = { store, Fold, fold, parseTrace, player, source, build: async (tensors) => (await tools).saver.build(tensors) };

@@ -14,7 +14,7 @@ export function mountModes(at, store) {
     if (on) at.board.parentElement.focus({ preventScroll: true });
   };
   if (query.get('present') === '1') present(true);
-  store.subscribe((state) => at.stage.classList.toggle('tensors', state.tensorsOpen)); // there they open by 1 2 3 4
+  store.subscribe((state) => at.stage.classList.toggle('tensors', state.tensorsOpen)); // there they open by 1 to 6
   document.addEventListener('click', () => { // a click beside everything must not take the keys away
     if (at.stage.classList.contains('present') && !at.stage.contains(document.activeElement)) present(true);
   });

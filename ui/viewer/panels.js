@@ -93,7 +93,7 @@ export function mountPanels(at, store, act) {
       else if (open) closeDebug();
     },
     /** The part of a link that says what is open. */
-    named: (link) => ({ debug: Boolean(link.debug), stopEmpty: Boolean(link.stopEmpty), inspect: Boolean(link.inspect && link.cell) }),
+    named: (link) => ({ micro: Boolean(link.micro), debug: Boolean(link.debug), stopEmpty: Boolean(link.stopEmpty), inspect: Boolean(link.inspect && link.cell) }),
   };
 }
 
@@ -108,7 +108,7 @@ function still(node, change) {
 /** To what opened a panel, else to the word of the cell it was about, else to the board. */
 function focusBack(at, key, cell) {
   const opener = key && at.board.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  const words = cell ? at.board.querySelectorAll(`.r-lane[data-lane="${cell.lane}"][data-row="${cell.row}"] .r-word:not(.future)`) : [];
+  const words = cell ? at.board.querySelectorAll(`.r-lane[data-lane="${CSS.escape(cell.lane)}"][data-row="${cell.row}"] .r-word:not(.future)`) : [];
   const word = [...words].find(({ dataset }) => Number(dataset.index) <= cell.index && cell.index <= Number(dataset.last));
   (opener || word || at.board.parentElement).focus({ preventScroll: true });
 }

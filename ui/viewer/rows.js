@@ -6,7 +6,7 @@ import { buildWords, drawWords } from './words.js';
 import { firstBroken, verdictOf } from './verdict.js';
 import { firstWrong } from './gaps.js';
 import { el, svg } from './svg.js';
-import { t, laneName, rowName } from './strings.js';
+import { t, laneName, laneNote, rowName } from './strings.js';
 
 /** Draws all blocks of `plan` (a layout) into `board`. `act` = {select(row), jump(step, row, cell)}. */
 export function drawRows(board, state, plan, act) {
@@ -35,7 +35,7 @@ function block(state, row, lanes, act) {
 }
 
 function laneBlock(fold, lane, row, side) {
-  const note = t(`laneNote.${lane}`);
+  const note = laneNote(lane);
   return el('div', { class: `r-lane ${side}`, 'data-lane': lane, 'data-row': row },
     el('div', { class: 'r-name' }, laneName(lane), note && el('small', {}, note), el('small', { class: 'r-done' }), el('span', { class: 'r-from' })),
     el('div', { class: 'r-draw' }),

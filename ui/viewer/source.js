@@ -5,9 +5,10 @@ import { follow } from './live.js';
 import { lastStep } from './clock.js';
 import { t } from './strings.js';
 
-/** Opens traces into the store. `embedded` = {name: text of a trace in the page}. */
-export function createSource(store, embedded) {
+/** Opens traces into the store. `embedded` = {name: text of a trace in the page}. A saved page has no others. */
+export function createSource(store, embedded, page = {}) {
   let stream = null;
+  let shown = ''; // the text of the trace on the stage
   let turn = 0; // a slow answer must not overwrite what was opened after it
 
   /** Opens a trace by its name in addresses: "hero", a recorded name, "run:<id>". True when it is on the stage. */
@@ -15,9 +16,15 @@ export function createSource(store, embedded) {
     const mine = ++turn;
     stream?.close();
     stream = null;
-    if (Object.hasOwn(embedded, name)) return show(embedded[name], { kind: 'recorded', name });
+    if (Object.hasOwn(embedded, name)) {
+      if (page.source?.kind !== 'file' || page.source.name !== name) return show(embedded[name], { kind: 'recorded', name });
+      const { inspect } = await import('./inspection.js');
+      file({ ...await inspect(embedded[name]), name, file: page.source.title, text: embedded[name] });
+      return true;
+    }
     const run = name.startsWith('run:') ? name.slice(4) : null;
     try {
+      if (page.saved) throw new Error(t('notSaved'));
       const path = run ? `runs/${encodeURIComponent(run)}/trace.jsonl` : `traces/${encodeURIComponent(name)}.jsonl`;
       const answer = await fetch(new URL(path, document.baseURI));
       if (mine !== turn) return false;
@@ -37,6 +44,7 @@ export function createSource(store, embedded) {
   function show(text, source) {
     try {
       const folded = fold(parseTrace(text));
+      shown = text;
       store.set({ fold: folded, version: 0, source, message: '', live: false, ...adopt(folded, store.get()) });
       return true;
     } catch (error) {
@@ -77,7 +85,26 @@ export function createSource(store, embedded) {
     return true;
   }
 
-  return { open, live };
+  /** A file that was read and checked in this browser: {fold, name, file}. */
+  function file({ fold: folded, name, file: title, text }) {
+    shown = text;
+    turn += 1;
+    stream?.close();
+    stream = null;
+    store.set({ fold: folded, version: 0, source: { kind: 'file', name, title }, step: 0, playing: false, message: '', live: false, ...adopt(folded, store.get()) });
+  }
+
+  /** The text of a recorded trace; without a name that of the open one, which a live run's server has. */
+  async function textOf(name) {
+    const { source: now } = store.get();
+    if (!name && now.kind !== 'live') return shown;
+    if (Object.hasOwn(embedded, name ?? '')) return embedded[name];
+    const answer = await fetch(new URL(name ? `traces/${encodeURIComponent(name)}.jsonl` : `runs/${encodeURIComponent(now.name)}/trace.jsonl`, document.baseURI));
+    if (!answer.ok) throw new Error(`${name ?? now.name}: ${answer.status}`);
+    return answer.text();
+  }
+
+  return { open, live, file, textOf };
 }
 
 /** A finished run's file ends with the session's `end` event. */
@@ -92,5 +119,5 @@ function adopt(folded, state) {
   const rows = folded.header.prompts.map((p) => p.row);
   const left = lanes.includes(state.left) ? state.left : lanes[0];
   const right = lanes.includes(state.right) ? state.right : lanes.find((lane) => lane !== left) ?? left;
-  return { left, right, row: rows.includes(state.row) ? state.row : rows[0], cell: null, hover: null, allRows: false };
+  return { left, right, row: rows.includes(state.row) ? state.row : rows[0], cell: null, note: null, hover: null, allRows: false };
 }

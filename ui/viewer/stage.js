@@ -1,7 +1,7 @@
 // The stage's skeleton, top to bottom, and the one function that redraws it from the state.
 
 import { layout } from './layout.js';
-import { drawClaim } from './claim.js';
+import { drawClaim, gist } from './claim.js';
 import { drawRows } from './rows.js';
 import { rowOrder } from './clock.js';
 import { el, svg } from './svg.js';
@@ -66,6 +66,7 @@ export function drawStage(at, state, act) {
   at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);
   at.stage.style.setProperty('--r-verdict', `${plan.geo.verdict}px`);
   drawClaim(at.claim, state, plan.geo.phone);
+  at.gist.textContent = gist(state);
   drawRuler(at.ruler, plan);
   drawChips(at.chips, state, plan, act);
   drawRows(at.board, state, plan, act);

@@ -9,8 +9,9 @@ export const INITIAL = {
   step: 0,
   row: 0, //            selected row id
   cell: null, //        pinned {lane, row, index}; index = content token index
+  note: null, //        a note pinned to a cell: {lane, row, index, text}
   hover: null, //       the same, under the pointer or the keyboard
-  view: 'kinds', //     open tensor view: kinds | positions | mask | move
+  view: 'kinds', //     open tensor view: one of views.js
   tensorsOpen: false,
   unfolded: false, //   prompts drawn cell by cell
   allRows: false,
@@ -20,6 +21,7 @@ export const INITIAL = {
   live: false, //       following the live edge
   debug: false, //      the divergence debugger is open
   inspect: false, //    the inspector is open, as long as a cell is pinned
+  micro: false, //      the microscope is open
   stopEmpty: false, //  playing stops when a row accepts nothing
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',

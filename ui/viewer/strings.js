@@ -1,20 +1,28 @@
 // Every word on the stage. Another language is another table of the same shape: setStrings(table).
 // `{name}` is a value; text goes to the page as text, never as markup.
 
+import { DROP } from './strings_drop.js';
+import { EXPORT, NOTE } from './strings_export.js';
+import { MARKDOWN } from './strings_markdown.js';
+import { MICRO } from './strings_micro.js';
+import { PREDICT } from './strings_predict.js';
+
 const EN = {
   language: 'en',
   stage: 'Batch speculative decoding, round by round',
-  lane: { eqspec: 'EQSPEC', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'Seen', pads_counted: 'Shifted' },
+  lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'Seen', pads_counted: 'Shifted' },
   laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads not masked', pads_counted: 'pads counted' },
+  laneWith: '{lane} ({note})',
   laneLong: { bsp_repaired: 'BSP with its position ids repaired', pads_seen: 'Pads seen', pads_counted: 'Pads counted' },
 
   claim: 'Same model, same prompts.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
   claimLaneShort: '{lane}: {equal} of {rows}.',
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
-  claimWait: '{lane}: checking…',
+  claimWait: '{lane}: checking…', claimNotCompared: '{lane}: not compared with the row run alone.',
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
   gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP only hides them and counts on, so its position ids have gaps.',
+  gistOther: 'Both lanes decode the same prompts with the same model; every row is compared with the same row run alone.',
   claimNone: 'A correct and a broken way to decode a batch.',
 
   theme: 'Dark or light',
@@ -46,7 +54,7 @@ const EN = {
   rounding: 'rounding tie at token {n}',
   differs: 'differs from token {n}',
   endsEarly: 'ends differently, at token {n}',
-  checking: 'checking…',
+  checking: 'checking…', notCompared: 'not compared',
   noLane: 'no such lane in this trace',
   doneRow: 'done', stoppedRow: 'stopped',
   firstBroken: 'first broken: {what}, round {step}',
@@ -72,6 +80,7 @@ const EN = {
   unusedSlots: { one: '{n} unused draft slot stays', other: '{n} unused draft slots stay' },
   tears: { one: '{n} gap', other: '{n} gaps' },
   tokens: { one: '{n} token', other: '{n} tokens' },
+  steps: { one: '{n} step', other: '{n} steps' },
 
   sayPrefill: 'The prompts are padded to one length and read; every row gets its first answer token.',
   sayPads: '{right} pads on the right and counts the pads: {row}’s answer will be fed {places} too far from its prompt.',
@@ -95,7 +104,7 @@ const EN = {
 
   stopNote: 'BSP already stops where it should in this run, so position ids are its only defect. Repaired, does it match?',
   badge: '{kind}, {model}, {date}',
-  kind: { recorded: 'recorded run', live: 'live run', file: 'run' },
+  kind: { recorded: 'recorded run', live: 'live run', file: 'your file' },
   download: 'Download trace', whole: 'Open the whole page',
   yours: 'Your prompts',
   copyLink: 'Copy link', copied: 'Link copied', copyBy: 'Copy this link:',
@@ -153,9 +162,13 @@ const EN = {
     indexPrompt: '{index} of the row, in the prompt', indexNew: '{index} of the row, generated token {n}',
     born: '{kind}, round {step}', noPropose: 'not drafted: the prompts’ own forward chose it', noProposer: 'not drafted: this method drafts nothing', notYet: 'not written yet',
     bonus: 'not drafted: the token after the last draft ({why})', noDraft: 'no draft in this round ({why})',
-    why: { full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended', confidence: 'the drafter was unsure', budget: 'the budget was used', done: 'the row has ended' },
+    why: {
+      full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended',
+      acceptance: 'few of this row’s drafts were right lately', cost: 'more would not pay', confidence: 'the drafter was unsure',
+      budget: 'the budget was used', done: 'the row has ended',
+    },
     draftedBy: 'by {source}, draft {j} of {n}', draftedOther: '{source} drafted {other} here, draft {j} of {n}',
-    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head' },
+    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head', mtp: 'the MTP module', draft_small: 'the small draft model' },
     noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
     yes: 'yes, draft {j}: the row kept {k} of {n}', no: 'no: the row kept {k} of {n}; this is the target’s own token', all: 'the row kept {k} of {n}; this one comes on top',
     nothing: 'nothing to accept: no draft', notEmitted: 'another one was emitted',
@@ -169,10 +182,14 @@ const EN = {
     hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
   },
 
+  markdown: MARKDOWN, micro: MICRO, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT,
+  lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
+
   starting: 'Run {run}: waiting for the first round…',
   streaming: 'Live.',
   lost: 'Connection lost; trying again…',
   gone: 'This run is no longer kept by the server.',
+  notSaved: 'it is not in this saved file',
   notFound: 'There is no trace “{name}” ({why}).',
   badTrace: 'This trace cannot be read: {why}',
   failed: 'The run failed: {why}',
@@ -181,8 +198,8 @@ const EN = {
   keys: [
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
-    ['I', 'inspect the pinned cell'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
-    [', .', 'slower, faster'], ['1 2 3 4', 'tensor view'], ['L', 'copy link'], ['?', 'this list'],
+    ['I', 'inspect the pinned cell'], ['M', 'look inside the round'], ['O', 'check a trace of yours'], ['R', 'repair the position ids'], ['P', 'large, for a projector: keys only'],
+    [', .', 'slower, faster'], ['1 … 6', 'tensor view'], ['L', 'copy link'], ['E', 'export as one file'], ['?', 'this list'],
     ['Tab, then ← →', 'word by word inside a line; Enter pins it'],
   ],
 };
@@ -195,7 +212,7 @@ export function setStrings(other) {
 
 /** The string at `key` ("verdict" or "lane.bsp"), with its {values} filled in. */
 export function t(key, values = {}) {
-  const found = key.split('.').reduce((node, part) => node?.[part], table);
+  const found = key.split('.').reduce((node, part) => (Object.hasOwn(node ?? {}, part) ? node[part] : undefined), table);
   if (typeof found !== 'string') return found;
   return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
@@ -208,8 +225,17 @@ export function tn(key, n) {
 }
 
 /** A lane's name as people read it. */
-export const laneName = (lane) => t(`lane.${lane}`) ?? lane.toUpperCase();
-export const laneLong = (lane) => t(`laneLong.${lane}`) ?? laneName(lane);
+export const laneName = (lane) => t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : /^[a-z]{1,8}$/.test(lane) ? lane.toUpperCase() : lane);
+
+/** What else is to say of a lane beside its method: "dsd_visible_pads" is DSD with visible pads. */
+export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ') : undefined);
+
+export function laneLong(lane) {
+  return t(`laneLong.${lane}`) ?? (laneNote(lane) ? t('laneWith', { lane: laneName(lane), note: laneNote(lane) }) : laneName(lane));
+}
+
+/** The known method that a lane's name begins with, where more follows. */
+const methodOf = (lane) => Object.keys(t('lane')).find((method) => !method.includes('_') && lane.startsWith(`${method}_`));
 
 /** A row's name as people read it: rows count from 1. */
 export const rowName = (row) => t('row', { n: row + 1 });

@@ -2,7 +2,7 @@
 
 import { el, place } from './tensor_dom.js';
 import { createPanel } from './tensor_panel.js';
-import { VIEWS } from './tensor_data.js';
+import { VIEWS } from './views.js';
 import { say } from './tensor_words.js';
 
 export const SIDES = ['left', 'right'];

@@ -5,11 +5,11 @@
 //   kinds      z = code of KIND per slot of `frame.fed`
 //   positions  z = position fed minus position expected (null: no owner), `position` = the ids themselves
 //   mask       z = 1 where the query of that line may attend to the slot, 0 where not
+//   gaps, owners: see tensor_layers.js
 //   move       z = code of MOVE, two lines per row: `fed` above, `after` below; `origin` = slot it came from
 
 import { maskOf as rowMask } from './fold.js';
-
-export const VIEWS = ['kinds', 'positions', 'mask', 'move'];
+import { gapsOf, ownersOf } from './tensor_layers.js';
 
 /** z codes of the kinds view. `hole`: written, hidden. `pending`: drafted, not judged yet. `cut`: agreed, then dropped. */
 export const KIND = {
@@ -20,7 +20,7 @@ export const KIND = {
 export const MOVE = { pad: 0, stays: 1, right: 2, left: 3, dropped: 4, dead: 5 };
 
 /** Fields of a frame that a view cannot do without. */
-const NEEDS = { kinds: ['fed', 'slots', 'lens'], positions: ['fed'], mask: ['fed', 'slots', 'positions'], move: ['fed', 'after'] };
+const NEEDS = { kinds: ['fed', 'slots', 'lens'], positions: ['fed'], mask: ['fed', 'slots', 'positions'], move: ['fed', 'after'], gaps: ['fed'], owners: ['fed'] };
 
 /** Map or plain object, keys numbers or strings: the value, or undefined. */
 export function at(table, key) {
@@ -39,7 +39,10 @@ export function tensorOf(fold, lane, frame, view, axis = axisOf([frame])) {
   const missing = missingField(frame, view);
   const base = { view, lane: lane.name, step: frame.step, rows: axis.rows, width: frame.width, missing };
   if (missing) return base;
-  const make = { kinds: kindsOf, positions: positionsOf, mask: maskOf, move: moveOf }[view];
+  const make = {
+    kinds: kindsOf, positions: positionsOf, mask: maskOf, move: moveOf,
+    gaps: () => gapsOf(frame, axis, positionsOf(fold, lane, frame, axis).gaps), owners: () => ownersOf(lane, frame, axis),
+  }[view];
   return { ...base, ...make(fold, lane, frame, axis) };
 }
 

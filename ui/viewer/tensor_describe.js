@@ -1,7 +1,8 @@
 // Sentences about a step's tensors: headline, facts, gutter, tooltip, the label of a plot. Numbers come from the matrices.
 
-import { laneName, rowName, t } from './strings.js';
+import { laneName, laneNote, rowName } from './strings.js';
 import { at, isPrefill, KIND, MOVE } from './tensor_data.js';
+import { OWNER } from './tensor_layers.js';
 import { say, sayCount, signed, size } from './tensor_words.js';
 
 const nameOf = (codes, code) => Object.keys(codes).find((name) => codes[name] === code);
@@ -11,7 +12,7 @@ const lower = (row) => rowName(row).toLowerCase();
 /** Name, step, dimensions of the forward, and whether the lane holds its last state. */
 export function headline(lane, frame, step) {
   const queries = Math.max(0, ...frame.positions.map((p) => p.length));
-  const note = t(`laneNote.${lane.name}`);
+  const note = laneNote(lane.name);
   return {
     name: laneName(lane.name) + (note ? `, ${note}` : ''),
     when: isPrefill(frame) ? say('prefill') : say('round', { n: frame.step }),
@@ -29,7 +30,11 @@ export function factOf(tensor, kinds, frame) {
     return say(isPrefill(frame) ? 'maskPrefill' : 'maskFact', { n: queries, pads: n('pad'), holes: n('hole') });
   }
   if (tensor.view === 'move') return moveFact(tensor);
-  if (tensor.view === 'positions') {
+  if (tensor.view === 'owners') {
+    const [wrong, hidden] = [count(tensor.z, OWNER.rejected), count(tensor.z, OWNER.hole)];
+    return say(wrong ? 'ownersWrong' : 'ownersRight', { wrong, hidden });
+  }
+  if (['positions', 'gaps'].includes(tensor.view)) {
     if (!tensor.gaps.length) return say('noGap');
     const first = tensor.gaps.reduce((a, b) => (b.slot < a.slot ? b : a));
     return say(tensor.gaps.length > 1 ? 'moreGaps' : 'firstGap', { ...first, row: lower(first.row), n: tensor.gaps.length });
@@ -60,6 +65,8 @@ export function gutterOf(tensor, frame, lane) {
 const GUTTER = {
   kinds: (tensor, frame, row, n, i) => (frame.accepted.length && !isPrefill(frame) ? `${frame.accepted[i]}/${frame.lens[i]}` : ''),
   positions: (tensor, frame, row, n) => signed(tensor.z[n].reduce((a, b) => (Math.abs(b ?? 0) > Math.abs(a) ? b : a), 0)),
+  gaps: (tensor, frame, row, n) => signed(tensor.z[n].reduce((sum, gap) => sum + (gap ?? 0), 0)),
+  owners: (tensor, frame, row) => tensor.own[row].join('/'),
   mask(tensor, frame, row) {
     const last = tensor.lines.findLastIndex((line, n) => line.row === row && tensor.z[n].some((seen) => seen !== null));
     return last < 0 ? '' : `${count([tensor.z[last]], 1)}/${tensor.width}`;
@@ -99,6 +106,8 @@ export function describe({ fold, frame, tensor, kinds, row, line, slot, query })
   if (tensor.view === 'mask') put('mask', say(tensor.z[line][slot] ? 'attends' : 'attendsNot'));
   else put('visible', say(m.visible[slot] ? 'yes' : 'no'));
   if (!later) put('kind', say(`kind.${nameOf(KIND, kinds.z[n][slot])}`));
+  if (tensor.view === 'owners') put('state', say(`owns.${nameOf(OWNER, tensor.z[line][slot])}`));
+  if (tensor.view === 'gaps' && tensor.z[line][slot]) put('gap', signed(tensor.z[line][slot]));
   if (tensor.view === 'move') put('move', moveWords(tensor, n, line, slot));
   return out;
 }

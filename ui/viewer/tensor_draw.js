@@ -26,7 +26,7 @@ export function figureOf({ frame, tensor, kinds, geometry, theme, scale }) {
       const color = layer === 'faint' ? theme.hatch : layer.endsWith('Light') ? '#ffffff' : '#111111';
       if (lines.x.length) data.push(stroke(`${name} ${layer}`, lines, axes, color, width));
     }
-    const frames = tensor.view === 'kinds' ? chosenBoxes(tensor, zone, geometry) : tensor.view === 'positions' ? gapBars(tensor, zone) : line();
+    const frames = tensor.view === 'kinds' ? chosenBoxes(tensor, zone, geometry) : ['positions', 'gaps'].includes(tensor.view) ? gapBars(tensor, zone) : line();
     if (name === 'over' && tensor.view === 'move') arrows(frames, tensor, frame, zone);
     if (name === 'over' && geometry.per > 1) data.push(stroke('over rows', rowLines(tensor.z, zone, geometry.per), axes, theme.frame, 1.6));
     if (frames.x.length) data.push(stroke(`${name} lines`, frames, axes, theme.ink, corner ? 1.8 : 1.3));

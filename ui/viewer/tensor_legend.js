@@ -1,6 +1,7 @@
 // The legend shared by both panels of a view: HTML, because a colour bar would shift the axes.
 
 import { KIND, MOVE } from './tensor_data.js';
+import { OWNER } from './tensor_layers.js';
 import { el } from './tensor_dom.js';
 import { say } from './tensor_words.js';
 
@@ -14,12 +15,14 @@ export function legendOf(view, scale, present = new Set()) {
     return [...ORDER.filter((name) => names.includes(name)), 'chosen'].map((name) => entry(name, say(`kind.${name}`)));
   }
   if (view === 'move') return Object.keys(MOVE).reverse().map((name) => entry(name, say(`fate.${name}`)));
+  if (view === 'owners') return Object.keys(OWNER).reverse().map((name) => entry(name, say(`owns.${name}`)));
   if (view === 'mask') {
     const swatches = { seen: 'seen', unseen: 'unseen', hole: 'unseen is-hole', pad: 'unseen is-pad' };
     return Object.entries(swatches).map(([name, look]) => entry(look, say(`sees.${name}`)));
   }
-  const strip = el('li', 'rg-tn-strip', {}, [`${say('off')} −${scale}`, el('i', '', { 'aria-hidden': 'true' }), `+${scale}`]);
+  const strip = el('li', 'rg-tn-strip', {}, [`${say(view === 'gaps' ? 'by' : 'off')} −${scale}`, el('i', '', { 'aria-hidden': 'true' }), `+${scale}`]);
   const others = ['hole', 'filler', 'pad'].map((name) => entry(name === 'pad' ? 'pad' : `zero is-${name}`, say(`kind.${name}`)));
+  if (view === 'gaps') return [strip, entry('gap', say('gapBar')), ...['hole', 'pad'].map((name) => entry(name, say(`kind.${name}`)))];
   return [strip, entry('gap', say('gapBar')), ...others];
 }
 

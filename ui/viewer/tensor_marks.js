@@ -4,6 +4,7 @@
 //   rejected X    hole .    pad /    filler -    re-fed o    cut -/-    not judged <>    dropped X    dead .
 
 import { KIND, MOVE } from './tensor_data.js';
+import { OWNER } from './tensor_layers.js';
 
 const CROSS = [[[-1, -1], [1, 1]], [[-1, 1], [1, -1]]];
 const SLASH = [[[-1, 1], [1, -1]]];
@@ -17,6 +18,7 @@ export const KIND_MARKS = {
   [KIND.pad]: ['faint', SLASH], [KIND.rejected]: ['ink', CROSS], [KIND.hole]: ['dots', DOT], [KIND.filler]: ['ink', DASH],
   [KIND.refed]: ['ink', RING], [KIND.pending]: ['ink', DIAMOND], [KIND.cut]: ['ink', SLASH.concat(DASH)],
 };
+export const OWNER_MARKS = { [OWNER.pad]: ['faint', SLASH], [OWNER.hole]: ['dots', DOT], [OWNER.rejected]: ['ink', CROSS] };
 export const MOVE_MARKS = { [MOVE.pad]: ['faint', SLASH], [MOVE.dropped]: ['ink', CROSS], [MOVE.dead]: ['dots', DOT] };
 
 /** Segments of all marked cells of a zone: {ink, dots, inkLight, dotsLight, faint} with x and y for a line trace.

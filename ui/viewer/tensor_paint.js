@@ -1,7 +1,7 @@
 // How a view's values become fills, and which code matrix its marks follow.
 
 import { KIND } from './tensor_data.js';
-import { KIND_MARKS, MOVE_MARKS } from './tensor_marks.js';
+import { KIND_MARKS, MOVE_MARKS, OWNER_MARKS } from './tensor_marks.js';
 import { codeScale, gapColor, gapScale, isDark } from './tensor_theme.js';
 
 const KINDS = Object.keys(KIND);
@@ -10,7 +10,7 @@ const pick = (...kinds) => Object.fromEntries(kinds.map((kind) => [kind, KIND_MA
 /** {heat: colours of the heatmap, marks, marked: the codes that the marks follow, fill(line, slot), isDark(line, slot)}.
  *  Positions have no value where a slot belongs to no token: `under` and `underHeat` show what is there instead. */
 export function paintOf(tensor, kinds, theme, scale) {
-  const paint = { kinds: codes, move: codes, positions, mask }[tensor.view](tensor, kinds, theme, scale);
+  const paint = { kinds: codes, move: codes, owners: codes, positions, gaps: positions, mask }[tensor.view](tensor, kinds, theme, scale);
   const known = new Map(); // dark or not, per value: there are few
   const fill = (l, slot) => {
     const value = tensor.z[l][slot];
@@ -28,7 +28,7 @@ function codes(tensor, kinds, theme) {
   const names = Object.keys(tensor.codes);
   return {
     heat: { colorscale: codeScale(tensor.codes, theme), zmin: -0.5, zmax: names.length - 0.5 },
-    marks: tensor.view === 'kinds' ? KIND_MARKS : MOVE_MARKS,
+    marks: { kinds: KIND_MARKS, move: MOVE_MARKS, owners: OWNER_MARKS }[tensor.view],
     marked: tensor.z,
     color: (code) => theme[names[code]],
   };

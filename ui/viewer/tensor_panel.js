@@ -14,7 +14,7 @@ import { say } from './tensor_words.js';
 /** `on`: {select(cell), point(cell), look(panel, slot, row), hover(panel, box, pairs, spoken)}: what it tells its owner. */
 export function createPanel(view, on) {
   const head = el('p', 'rg-tn-head');
-  const plot = el('div', 'rg-tn-plot', { role: 'img' });
+  const plot = el('div', 'rg-tn-plot', { role: 'img', 'aria-label': say('loading') });
   const [ground, scale, over] = ['rg-tn-under', 'rg-tn-scale', 'rg-tn-over'].map((name) => el('div', name, { 'aria-hidden': 'true' }));
   const wrap = el('div', 'rg-tn-wrap', { role: 'group', tabindex: '0', 'aria-describedby': 'rg-tn-keys' }, [ground, plot, scale, over]);
   const fact = el('p', 'rg-tn-fact');

@@ -4,6 +4,7 @@ import { at, KIND } from './tensor_data.js';
 import { shortPiece } from './tensor_describe.js';
 import { el, place } from './tensor_dom.js';
 import { paintOf } from './tensor_paint.js';
+import { signed } from './tensor_words.js';
 
 const COLUMN = 6.1; // px of one monospaced column at the size of tensors.css
 
@@ -38,6 +39,8 @@ function wordOf({ fold, frame, tensor, kinds, geometry, l, slot, room }) {
   if (!m) return null;
   if (tensor.view === 'mask') return value;
   if (tensor.view === 'move') return tensor.origin[n][slot] >= 0 ? tensor.origin[n][slot] : null;
+  if (tensor.view === 'gaps') return value ? signed(value) : null;
+  if (tensor.view === 'owners') return m.owner[slot] >= 0 ? m.owner[slot] : null;
   if (tensor.view === 'positions') return kinds.z[n][slot] === KIND.pad ? null : m.position[slot];
   return m.owner[slot] >= 0 ? shortPiece(fold, m.token[slot], room) : null;
 }

@@ -3,7 +3,7 @@
 
 const EN = {
   title: 'In memory',
-  all: 'All four',
+  all: 'All six',
   choose: 'Tensor view',
   open: 'Show the tensors of this round',
   close: 'Hide the tensors',
@@ -15,11 +15,13 @@ const EN = {
   keys: 'Arrow keys move a cell cursor, Enter selects its token everywhere, Escape leaves.',
   group: '{lane}: {view}, cell by cell',
 
-  view: { kinds: 'Token kinds', positions: 'Position ids', mask: 'Attention mask', move: 'KV move' },
+  view: { kinds: 'Token kinds', positions: 'Position ids', mask: 'Attention mask', move: 'KV move', gaps: 'Gaps', owners: 'KV owner' },
   why: {
     kinds: 'Every KV slot of this forward: whose entry it is and what became of it. The outlined cell behind the last column is the token just chosen: it has no KV yet.',
     positions: 'The position id that each key was rotated with. Colour: how far it is from the row’s own count; a blank row is right. A bar marks a gap.',
     mask: 'One line per query of this forward, row by row: filled where it may attend.',
+    gaps: 'How far each visible entry is from the one before it, in positions, minus one: what the model hears as missing. Zero is blank.',
+    owners: 'Whose key and value a slot holds: the number is the token’s place in its row.',
     move: 'What the clean-up does to every entry: as fed above, afterwards below. Numbers: the slot it came from.',
   },
 
@@ -33,14 +35,17 @@ const EN = {
   chosen: { b: 'bonus', c: 'correction', r: 'residual', p: 'first token (prefill)' },
   fate: { pad: 'pad', stays: 'stays', right: 'moves right', left: 'moves left', dropped: 'dropped', dead: 'dead: stays, hidden' },
   sees: { seen: '1: may attend', unseen: '0: may not', pad: '0: pad', hole: '0: hole' },
-  off: 'off by', uncounted: 'belongs to no token', gapBar: 'gap',
-  gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift' },
+  owns: { kept: 'entry of its token', rejected: 'another token’s id, or a second entry', hole: 'hidden', pad: 'no token' },
+  off: 'off by', by: 'gap', uncounted: 'belongs to no token', gapBar: 'gap',
+  gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift', gaps: 'in all', owners: 'its own' },
   ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineQuery: '{n} q{q}',
 
   kindsFact: '{slots} slots: {pads} pads, {holes} holes, {accepted} accepted, {rejected} rejected, {filler} filler.',
   noGap: 'Every row counts without a gap.',
   firstGap: 'First gap: {row}, slot {slot}: position {from} is followed by {to}.',
   moreGaps: 'First gap: {row}, slot {slot}: position {from} is followed by {to}; {n} gaps in all.',
+  ownersRight: 'Every visible entry is the only one of its token and holds its id; {hidden} are hidden.',
+  ownersWrong: '{wrong} visible entries hold another token’s id or are second ones; {hidden} are hidden.',
   maskFact: '{n} queries. Hidden from every one: {pads} pads, {holes} holes.',
   maskPrefill: 'Prefill: only the last query of each row is shown. Hidden from it: {pads} pads.',
   shifted: { one: '{n} row shifts.', other: '{n} rows shift.' },
@@ -50,7 +55,7 @@ const EN = {
   bytes: 'Copied {bytes}, avoided {avoided}.',
   gone: '{row} ended and leaves the batch.',
 
-  term: { cell: 'cell', token: 'token', owner: 'owner', position: 'position', mask: 'mask', visible: 'visible', kind: 'kind', move: 'move', state: 'state' },
+  term: { cell: 'cell', token: 'token', owner: 'owner', position: 'position', mask: 'mask', visible: 'visible', kind: 'kind', move: 'move', state: 'state', gap: 'gap' },
   cell: '{lane}, {row}, slot {slot}', cellQuery: '{lane}, {row}, slot {slot}, query {query}',
   absentRow: 'this row is not in the batch', noSlot: 'no slot here',
   noOwner: 'none', ownerPrompt: '{n} (prompt)', ownerNew: '{n} (generated {g})',

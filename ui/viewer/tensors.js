@@ -5,13 +5,14 @@
 import { frameAt } from './fold.js';
 import { plotlyNear } from './plotly.js';
 import { buildChrome, showChrome, SIDES } from './tensor_chrome.js';
-import { at, axisOf, tensorOf, VIEWS } from './tensor_data.js';
+import { at, axisOf, tensorOf } from './tensor_data.js';
 import { layoutPanel, spanOf, tailOf } from './tensor_layout.js';
 import { legendOf } from './tensor_legend.js';
 import { blank, drawOverlay, drawPanel } from './tensor_panel.js';
 import { readTheme } from './tensor_theme.js';
 import { nextFrame, watchSight, watchSize, watchTheme } from './tensor_watch.js';
 import { say } from './tensor_words.js';
+import { VIEWS } from './views.js';
 
 const MANY_ROWS = 16; // above this the lines are those of the step's batch, not of the whole run
 const NARROW = 640; //   px: below, the views wait behind a button

@@ -34,7 +34,7 @@ export function mountTransport(node, store, player) {
     play.setAttribute('aria-label', t(icon));
     back.disabled = state.step <= 0;
     forward.disabled = state.step >= last;
-    live.hidden = state.source.kind !== 'live' || state.live;
+    live.hidden = state.source.kind !== 'live' || state.live || state.fold.status !== 'running';
     if (['fold', 'version', 'right', 'row', 'oneRow'].some((key) => changed.has(key))) drawMarks(marks, state, last, player);
   });
 }

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from engine.train.data import Batch
-from engine.train.eagle3_head import Eagle3Head
+from engine.train.draft_head import DraftHead
 from engine.train.loop import Score
 
 DECAY = 0.8  # weight of each further step
@@ -57,7 +57,7 @@ def teacher(top: Tensor, log_p: Tensor, slot: Tensor, temperature: float) -> tup
 
 
 def score(
-    head: Eagle3Head,
+    head: DraftHead,
     embed: torch.nn.Module,
     batch: Batch,
     slot: Tensor,  # [vocab] draft output of a target id, -1: none

@@ -1,4 +1,4 @@
-"""eagle3: train the head on kept features, `python -m engine.train.eagle3_train`.
+"""Train an EAGLE-3 head or an MTP module on kept features, `python -m engine train eagle3` and `... train mtp`.
 
 Goes on from its checkpoint, else from the published head (so that training outlives a machine), else starts anew.
 
@@ -14,17 +14,16 @@ import torch
 from transformers import PreTrainedModel
 
 from engine import load, shelf
-from engine.train import compact, data, eagle3_shard
-from engine.train.eagle3_head import Eagle3Head, from_target
-from engine.train.eagle3_loss import score
+from engine.train import compact, data, head_shard, heads
+from engine.train.chain_loss import score
+from engine.train.draft_head import DraftHead
 from engine.train.features import Store
 from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
-CHECKPOINT = shelf.CACHE / "eagle3.pt"
 DRAFT_VOCAB = 8192
 
 
-def score_of(head: Eagle3Head, embed: torch.nn.Module) -> ScoreOf:
+def score_of(head: DraftHead, embed: torch.nn.Module) -> ScoreOf:
     """The loss of this head; its vocabulary must be final."""
     slot = torch.full((len(head.t2d),), -1, dtype=torch.int64, device=head.t2d.device)
     slot[head.t2d] = torch.arange(head.draft_vocab, device=slot.device)
@@ -35,12 +34,12 @@ def score_of(head: Eagle3Head, embed: torch.nn.Module) -> ScoreOf:
     return of_batch
 
 
-def start(target: PreTrainedModel, ids: torch.Tensor, folder: Path | None) -> tuple[Eagle3Head, Progress]:
+def start(kind: str, target: PreTrainedModel, ids: torch.Tensor, folder: Path | None) -> tuple[DraftHead, Progress]:
     """A head to train: the published one of `folder`, where there is one, with what its card tells; else a new one."""
-    if folder is None or not (folder / eagle3_shard.FILE).is_file():
-        head, progress = from_target(target, ids), Progress()
+    if folder is None or not (folder / head_shard.FILE).is_file():
+        head, progress = heads.HEADS[kind].from_target(target, ids), Progress()
     else:
-        head, about = eagle3_shard.load(folder, target), compact.about(folder / eagle3_shard.FILE)
+        head, about = head_shard.load(folder, target), compact.about(folder / head_shard.FILE)
         head.set_vocabulary(ids, target.get_output_embeddings().weight)
         progress = Progress(**{f.name: about[f.name] for f in fields(Progress) if f.name in about})
     head.requires_grad_(True).lm_head.requires_grad_(False)
@@ -49,17 +48,19 @@ def start(target: PreTrainedModel, ids: torch.Tensor, folder: Path | None) -> tu
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="engine train eagle3", description=__doc__)
-    parser.add_argument("--head", type=Path, default=eagle3_shard.HEAD, help="published head to start from")
+    parser.add_argument("--kind", choices=heads.HEADS, default="eagle3")
+    parser.add_argument("--head", type=Path, help="folder of a published head to start from; default: in assets/heads")
     parser.add_argument("--fresh", action="store_true", help="start anew, from the target's last layer")
-    args = arguments(parser, CHECKPOINT, Recipe()).parse_args(argv)
+    args = arguments(parser, Recipe()).parse_args(argv)
+    published, checkpoint = args.head or heads.folder(args.kind), args.checkpoint or heads.checkpoint(args.kind)
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
     ids = data.frequent(store, DRAFT_VOCAB, target.config.vocab_size).to(args.device)
-    head, progress = start(target, ids, None if args.fresh else args.head)
+    head, progress = start(args.kind, target, ids, None if args.fresh else published)
     embed, rows = target.get_input_embeddings(), target.get_output_embeddings().weight
     del target
-    training = Training(head, score_of(head, embed), recipe_of(args), args.checkpoint, args.device)
+    training = Training(head, score_of(head, embed), recipe_of(args), checkpoint, args.device)
     training.progress = progress
     if not args.fresh and training.resume():
         # the output rows are frozen, so the vocabulary may follow the text that has come since

@@ -1,0 +1,227 @@
+"""Recorder: a trace of somebody else's decoding loop around a Hugging Face causal LM, seen from the model's side.
+
+    with Recorder(model, "mine.jsonl", tokenizer=tokenizer):
+        model.generate(**tokenizer(texts, padding=True, return_tensors="pt"), do_sample=False)
+
+Observed: ids, mask and cache of every forward, the position ids that reach the model's position embedding, and where
+each cache entry has gone since, found by its key (`engine.fingerprint`). So what a loop does to the cache between two
+forwards is in the trace, whoever did it.
+
+What it cannot know: which token was committed, before the next forward feeds it. A loop that feeds one token per row
+needs nothing more; the last token, and every forward of a loop that feeds drafts, must be told by `commit`. Without a
+mask or `prompts`, pads pass for words. How a copy was made is not seen: its bytes are 0 in the trace. Every call of the
+model counts as a step, so a drafter must be another one. Refused: beam search, prompts in several chunks, caches other
+than DynamicCache.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from engine import trace
+from engine.fingerprint import fingerprints, moves, owner_of, sources
+from engine.models import describe, pad_id_of, position_scheme, stop_ids_of
+from engine.observed import Observed, PositionHooks, RecorderError, observe
+from engine.runs import compress, kv_runs
+from engine.support import refuse
+from engine.trace_file import TraceFile
+
+LANE = "recorded"
+
+
+class Recorder:
+    """Hooks into `model` until `close`. `prompts`: ids per row, where the loop gives no mask that tells pads.
+
+    `sampled`: the loop draws its tokens, so they are not held against the argmax. Raises UnsupportedModel at once,
+    RecorderError from within the loop when it does what cannot be recorded.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        path: str | Path,
+        *,
+        prompts: Sequence[Sequence[int]] | None = None,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+        sampled: bool = False,
+        name: str = "",
+    ) -> None:
+        refuse(model, 1)
+        self.model, self.prompts, self.sampled = model, prompts, sampled
+        self.name = name or model.config.name_or_path
+        self.positions = PositionHooks(model)
+        self.out = TraceFile(Path(path), LANE, tokenizer)
+        self.rows: list[int] = []  # of the last forward, in batch order
+        self.marks: dict[int, list[bytes]] = {}  # each row's entries after the last forward
+        self.found: dict[int, list[int]] = {}  # each row's entries now: the slots that they had then, -1 for none
+        self.now: Observed | None = None
+        self.handles = [
+            *self.positions.handles,
+            model.register_forward_pre_hook(self._before, with_kwargs=True),
+            model.register_forward_hook(self._after, with_kwargs=True),
+        ]
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, where: object) -> None:
+        self.close("failed" if kind else "done", str(error or ""))
+
+    def commit(self, emitted: Sequence[Sequence[int]]) -> None:
+        """What the loop takes from the last forward: the ids that each of its batch rows got, [] for none."""
+        if not self.out.pending:
+            raise RecorderError("commit() belongs after a forward, once")
+        if len(emitted) != len(self.rows):
+            raise RecorderError(f"commit() got {len(emitted)} rows; the last forward had {len(self.rows)}")
+        self._commit({row: [int(t) for t in ids] for row, ids in zip(self.rows, emitted, strict=True)})
+
+    def close(self, status: str = "done", error: str = "") -> None:
+        """Unhook and end the trace. The last forward stays without a commit unless `commit` told it."""
+        for handle in self.handles:
+            handle.remove()
+        self.out.end(status, error)
+
+    def _before(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
+        now = self.now = observe(args, kwargs)
+        if not self.rows:
+            if now.held:
+                raise RecorderError("the first forward finds a filled cache; record from the prompts on")
+            self._open(now)
+            return
+        if now.held == 0 and len(now.ids) != len(self.rows):
+            raise RecorderError("without a cache, rows that leave the batch cannot be told apart")
+        marks = fingerprints(now.cache.layers[-1].keys) if now.held else [[]] * len(now.ids)
+        rows = [owner_of(m, self.marks, i) for i, m in enumerate(marks)] if now.held else self.rows
+        if len(set(rows)) < len(rows):
+            raise RecorderError("two batch rows hold the cache of one prompt; beam search cannot be recorded")
+        if self.out.pending:
+            self._commit(self._fed_next(now, rows))
+        self.found = {row: sources(self.marks[row], m) for row, m in zip(rows, marks, strict=True)}
+        self.rows = rows
+
+    def _after(self, model: nn.Module, args: tuple, kwargs: dict, out: object) -> None:
+        now = self.now
+        now.positions = self.positions.take(now.ids)
+        live = [(i, row) for i, row in enumerate(self.rows) if not self.out.lane.rows[row].done]
+        self.out.step += 1
+        if live:
+            self.out.lane.frames.clear()  # written: a long run keeps no history here
+            self.out.push(trace.Schedule(rows=[row for _, row in live]))
+            self._cache(now, live)
+            self._forward(now, live, out.logits)
+        cache = getattr(out, "cache", None) if now.cache is None else now.cache
+        marks = fingerprints(cache.layers[-1].keys) if cache is not None else [[]] * len(self.rows)
+        self.marks = dict(zip(self.rows, marks, strict=True))
+
+    def _open(self, now: Observed) -> None:
+        ids = [ids[shown].tolist() for ids, shown in zip(now.ids, now.seen, strict=True)]
+        if self.prompts is not None:
+            ids = [[int(t) for t in p] for p in self.prompts]
+        if len(ids) != len(now.ids) or not all(ids):
+            raise RecorderError(f"{len(ids)} prompts for {len(now.ids)} batch rows; none may be missing or empty")
+        self.rows = list(range(len(ids)))
+        header = trace.Header(
+            title="recorded from a Hugging Face loop",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            models={"target": describe(self.model, self.name, "")},
+            dtype=str(self.model.dtype).removeprefix("torch."),
+            device=str(self.model.device),
+            versions={"torch": torch.__version__, "transformers": transformers.__version__},
+            machine={},
+            stop_ids=sorted(stop_ids_of(self.model)),
+            pad_id=pad_id_of(self.model, self.out.tokenizer),
+            positions=position_scheme(self.model),
+            chat=False,
+            prompts=[{"row": n, "text": "", "ids": p, "arrive": 0} for n, p in enumerate(ids)],
+            lanes=[{"lane": LANE, "config": {"sampling": "sampled" if self.sampled else "greedy"}}],
+        )
+        self.out.header(header)
+
+    def _fed_next(self, now: Observed, rows: list[int]) -> dict[int, list[int]]:
+        """What the last forward must have committed, as this one feeds it."""
+        if now.held == 0:  # everything is fed again
+            known = {row: len(self.out.lane.rows[row].ids) for row in rows}
+            return {row: now.ids[i][now.seen[i]].tolist()[known[row] :] for i, row in enumerate(rows)}
+        if now.ids.shape[1] > 1:
+            works = "tell what each row got by commit(), after every forward"
+            raise RecorderError(f"a forward feeds {now.ids.shape[1]} tokens per row: {works}")
+        return {row: now.ids[i].tolist() for i, row in enumerate(rows)}
+
+    def _cache(self, now: Observed, live: list[tuple[int, int]]) -> None:
+        """What happened to the cache since the last forward, and which of its slots are seen now."""
+        maps, held = self.out.lane.maps["target"], now.held
+        before = max(len(maps[row].owner) if row in maps else 0 for _, row in live)
+        if held == 0:
+            if before:
+                self.out.push(trace.Kv(model="target", width=0))
+            return
+        stayed = all(self.found[row] == list(range(held)) for _, row in live)
+        if not stayed or held != before:
+            runs = [run for _, row in live for run in moves(row, self.found[row])]
+            kept, op = list(dict.fromkeys(run[0] for run in runs)), "crop" if stayed else "realign"
+            self.out.push(trace.KvOp(op=op, model="target", width=held, rows=kept, moves=runs, bytes=0))
+        hide, show = [], []
+        for i, row in live:
+            was = maps[row].visible if row in maps else []
+            for slot, seen in enumerate(now.seen[i, :held].tolist()):
+                if seen != (slot < len(was) and was[slot] == 1):
+                    (show if seen else hide).append([row, slot, 1])
+        if hide or show:
+            self.out.push(trace.Kv(model="target", width=held, hide=hide, show=show))
+
+    def _forward(self, now: Observed, live: list[tuple[int, int]], logits: Tensor) -> None:
+        """What was fed and chosen, and the entries that were written."""
+        held, t = now.held, now.ids.shape[1]
+        owners = [now.owners(i, self.out.lane.rows[row].ids) for i, row in live]
+        last = [max(n for n, o in enumerate(mine) if o >= 0) for mine in owners]
+        lens = [n if held else 0 for n in last]
+        chosen = [now.chosen(i, logits, range(n - k, n + 1)) for (i, _), n, k in zip(live, last, lens, strict=True)]
+        left = all(now.solid(i) for i, _ in live) if held else all(n == t - 1 for n in last)
+        self.out.push(
+            trace.Verify(
+                draft=self.out.step,
+                layout="left" if left else "right",
+                tokens=[now.ids[i].tolist() for i, _ in live],
+                lens=lens,
+                positions=[compress(now.positions[i].tolist()) for i, _ in live],
+                owners=[max(0, mine[0]) for mine in owners],
+                slots=[held] * len(live),
+                choice=[ids for ids, _ in chosen],
+                top2=[top for _, top in chosen],
+            )
+        )
+        runs, hide, show = [], [], []
+        for (i, row), mine in zip(live, owners, strict=True):
+            runs.extend(kv_runs(row, held, mine, now.positions[i].tolist()))
+            for slot, (owner, seen) in enumerate(zip(mine, now.seen[i, held:].tolist(), strict=True), held):
+                if seen != (owner >= 0):
+                    (show if seen else hide).append([row, slot, 1])
+        self.out.push(trace.Kv(model="target", width=held + t, runs=runs, hide=hide, show=show))
+
+    def _commit(self, emitted: dict[int, list[int]]) -> None:
+        """Write the last forward with its commit; rows that have ended are left out."""
+        at, fed = next((n, e) for n, e in enumerate(self.out.pending) if isinstance(e, trace.Verify))
+        rows = self.out.lane.frames[-1].rows
+        ids = [emitted.get(row, []) for row in rows]
+        if self.sampled:
+            drawn = [mine + choice[len(mine) :] for mine, choice in zip(ids, fed.choice, strict=True)]
+            fed = self.out.pending[at] = replace(fed, choice=drawn)
+        self.out.pieces(t for mine in ids for t in mine)
+        accepted, kinds = [], []
+        for tokens, n, choice, mine in zip(fed.tokens, fed.lens, fed.choice, ids, strict=True):
+            pairs = zip(tokens[1 : n + 1], choice, strict=False)
+            accepted.append(next((j for j, (draft, best) in enumerate(pairs) if draft != best), n))
+            letters = "p" if self.out.step == 0 else "a" * accepted[-1] + ("b" if accepted[-1] == n else "c")
+            kinds.append(letters[: len(mine)].ljust(len(mine), "m"))
+        self.out.push(trace.Commit(draft=self.out.step, accepted=accepted, emitted=ids, kinds=kinds))
+        for state in (self.out.lane.rows[row] for row in rows):
+            output, stops = state.ids[state.prompt :], self.out.fold.header.stop_ids
+            if ended := next((n for n, t in enumerate(output, 1) if t in stops), 0):
+                self.out.push(trace.RowDone(row=state.row, reason="stop", tokens=ended))
+        self.out.flush()

@@ -1,0 +1,52 @@
+"""The lessons' third run (stage.md 3, chapter 8): EQSPEC and BSP in bfloat16, where equal is not always identical.
+
+Beside two of the hero's prompts stand two free answers, in which two tokens are as good as equal now and then.
+"""
+
+from collections.abc import Iterator
+
+from engine.config import POSITION_FAULTS, RunConfig
+from engine.fold import fold
+from engine.hero import PROMPTS, K
+from engine.trace import Event
+
+MAX_NEW = 28
+FREE = ("Name three uses of a hammer.", "Give me a recipe for pancakes.")
+
+
+def lanes(dtype: str = "bfloat16") -> dict[str, RunConfig]:
+    """EQSPEC without a fault, and BSP with its torn positions."""
+    common = {"proposer": "ngram", "k": K, "max_new": MAX_NEW, "dtype": dtype}
+    return {
+        "eqspec": RunConfig(method="eqspec", **common),
+        "bsp": RunConfig(method="bsp", faults=POSITION_FAULTS, **common),
+    }
+
+
+def prompts() -> list[str]:
+    return [*PROMPTS[1:], *FREE]
+
+
+def record(dtype: str = "bfloat16") -> list[Event]:
+    """Decode the prompts with the embedded model."""
+    from engine.stream import session
+
+    return list(session(lanes(dtype), prompts(), title="bfloat16: rounding or a bug"))
+
+
+def shortcomings(events: list[Event]) -> Iterator[str]:
+    """What this run fails to show."""
+    state = fold(events)
+    compares = {name: [row.compare for row in lane.rows.values()] for name, lane in state.lanes.items()}
+    eqspec, bsp = (compares[name] for name in lanes())
+    if any(frame.violations for frame in state.lanes["eqspec"].frames):
+        yield "eqspec: an invariant is broken"
+    if any(c["verdict"] == "bug" for c in eqspec):
+        yield "eqspec: a difference that rounding does not explain"
+    ties = [c for c in eqspec if c["verdict"] == "rounding"]
+    if len(ties) < 1 or min(abs(c["logits"]["reference"][0] - c["logits"]["reference"][1]) for c in ties) > 0:
+        yield "eqspec: no row ends in an exact tie"
+    if all(c["verdict"] != "equal" for c in eqspec):
+        yield "eqspec: no row is equal"
+    if sum(c["verdict"] == "bug" for c in bsp) < 2:
+        yield "bsp: fewer than two bugs"

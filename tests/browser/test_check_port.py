@@ -1,0 +1,152 @@
+"""The browser checks a trace as Python does: the same violations word for word, the same refusals."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.frames import Frame, LaneState
+from engine.inspection import Inspected, Inspector, numbered
+from engine.trace import TraceError, Violation
+from tests.browser.conftest import HERO
+from tests.engine.test_inspect import lines_of, recorded
+from tests.engine.test_inspect_hostile import HOSTILE, mutated
+
+SEEDS = 250
+INSPECT = """async (texts) => {
+  const { inspect } = await import('/viewer/inspection.js');
+  const out = [];
+  for (const text of texts) {
+    try {
+      const { lanes } = await inspect(text);
+      out.push(lanes);
+    } catch (error) { out.push(error.message); }
+  }
+  return out;
+}"""
+
+
+class Keeping(Inspector):
+    """The inspector, every violation kept with its step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: dict[str, list[dict]] = {}
+
+    def _check(self, lane: LaneState, frame: Frame, result: Inspected) -> list[Violation]:
+        found = super()._check(lane, frame, result)
+        self.all.setdefault(lane.name, []).extend({"step": frame.step, **fields_of(v)} for v in found)
+        return found
+
+
+def fields_of(v: Violation) -> dict:
+    return {name: getattr(v, name) for name in ("invariant", "row", "slot", "expected", "actual", "message")}
+
+
+def in_python(text: str) -> list[dict] | str:
+    """What `inspect` finds, in the browser's form."""
+    inspector, lines = Keeping(), text.splitlines(keepends=True)
+    try:
+        for number, event in numbered(lines):
+            try:
+                inspector.push(event)
+            except TraceError as error:
+                raise TraceError(f"line {number}: {error}") from None
+        return [as_data(lane, inspector.all.get(lane.lane, [])) for lane in inspector.close()]
+    except TraceError as error:
+        return str(error)
+
+
+def as_data(lane: Inspected, violations: list[dict]) -> dict:
+    first = lane.first and {
+        "step": lane.first.step,
+        **fields_of(lane.first.violation),
+        "later": lane.first.contaminated,
+    }
+    return {
+        "lane": lane.lane,
+        "first": first,
+        "counts": lane.counts,
+        "steps": lane.steps,
+        "unchecked": lane.unchecked,
+        "ended": lane.ended,
+        "violations": violations,
+        "differ": [len(lane.found - lane.claimed), len(lane.claimed - lane.found)],
+    }
+
+
+def in_browser(page: object, texts: list[str]) -> list[list[dict] | str]:
+    out = page.evaluate(INSPECT, texts)
+    for lanes in out:
+        for lane in lanes if isinstance(lanes, list) else []:
+            lane["differ"] = [len(lane["differ"]["missing"]), len(lane["differ"]["forged"])]
+    return out
+
+
+@pytest.fixture
+def page(open_page: Callable, static_site: str) -> object:
+    return open_page(f"{static_site}/blank")
+
+
+RECORDED = [*sorted(HERO.parent.glob("*.jsonl")), "exact", "broken"]
+
+
+@pytest.mark.parametrize("source", RECORDED, ids=[getattr(s, "stem", s) for s in RECORDED])
+def test_recorded_traces_have_the_same_violations(source: Path | str, page: object) -> None:
+    text = source.read_text() if isinstance(source, Path) else "".join(lines_of(recorded(source)))
+    expected = in_python(text)
+    assert in_browser(page, [text]) == [expected]
+    broken = [lane["lane"] for lane in expected if lane["first"]]
+    assert broken == {"hero": ["bsp"], "faults": ["pads_seen"], "exact": [], "broken": ["bsp", "dsd"]}.get(
+        getattr(source, "stem", source), broken
+    )
+
+
+@pytest.mark.parametrize("kind", ["exact", "broken"])
+def test_mutated_traces_have_the_same_violations(kind: str, page: object) -> None:
+    """One or two values changed, lines dropped, doubled, swapped or cut: both judge it alike, or both refuse it."""
+    whole = lines_of(recorded(kind))
+    lanes = ("dsd", "bsp") if kind == "broken" else ("eqspec", "exspec", "slots")
+    small = [whole[0], *(line for line in whole[1:] if any(f'"lane":"{lane}"' in line for lane in lanes))]
+    texts = ["".join(mutated(small, seed)) for seed in range(SEEDS)]
+    expected, found = [in_python(text) for text in texts], in_browser(page, texts)
+    kinds = {"clean": 0, "violated": 0, "refused": 0}
+    for seed, (want, got) in enumerate(zip(expected, found, strict=True)):
+        if isinstance(want, str):
+            assert isinstance(got, str), f"seed {seed}: Python says {want}"
+            assert got.startswith("line "), f"seed {seed}"
+            kinds["refused"] += 1
+        else:
+            assert got == want, f"seed {seed}"
+            kinds["violated" if any(lane["first"] for lane in want) else "clean"] += 1
+    assert kinds["refused"] > 5, kinds
+    assert kinds["violated"] > 5, kinds
+    assert kinds["clean"] > 5 or kind == "broken", kinds
+
+
+TEXTS = {name: text for name, text in HOSTILE.items() if isinstance(text, str)}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_hostile_trace_is_refused_at_the_same_line(name: str, page: object) -> None:
+    expected, (found,) = in_python(TEXTS[name]), in_browser(page, [TEXTS[name]])
+    assert isinstance(expected, str)
+    assert isinstance(found, str), found
+    if name != "no_line_end":  # the browser's own limit is the file's size
+        assert found.partition(":")[0] == expected.partition(":")[0], (found, expected)
+    assert len(found) < 400
+    assert page.evaluate("Object.keys(Object.prototype)") == []
+
+
+def test_a_model_of_another_name_cannot_reach_the_prototype(page: object) -> None:
+    lines = lines_of(recorded("broken"))
+    at = next(n for n, line in enumerate(lines) if '"event":"kv"' in line)
+    for name in ("__proto__", "constructor"):
+        event = json.loads(lines[at]) | {"model": name}
+        text = "".join([*lines[:at], json.dumps(event) + "\n"])
+        (found,) = in_browser(page, [text])
+        assert isinstance(found, str)
+        assert name in found
+        assert isinstance(in_python(text), str)
+    assert page.evaluate("Object.keys(Object.prototype)") == []

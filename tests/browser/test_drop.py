@@ -1,0 +1,194 @@
+"""A dropped trace: read and checked in the browser, its first violation on screen, taken along as link and JSON."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.inspection import inspect
+from tests.engine.test_inspect import lines_of, recorded
+
+PANEL = "#ragged-drop"
+STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
+HTML = '<img src=x onerror="window.hacked = 1">'
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of three lanes: a good one, BSP and DSD."""
+    path = tmp_path_factory.mktemp("files") / "mine.jsonl"
+    path.write_text("".join(lines_of(recorded("broken"))))
+    return path
+
+
+def visit(open_page: Callable, url: str, **options: object) -> object:
+    page = open_page(url, **options)
+    page.wait_for_selector(".r-lane .r-word")
+    page.get_by_role("button", name="Check a trace").click()
+    page.wait_for_selector(PANEL)
+    return page
+
+
+def drop(page: object, file: Path) -> None:
+    """As the mouse does it: the file in a drag's data, over the page and let go."""
+    page.evaluate(
+        """([name, bytes]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(bytes)], name));
+          for (const type of ['dragover', 'drop']) {
+            document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+          }
+        }""",
+        [file.name, list(file.read_bytes())],
+    )
+
+
+def shown(page: object) -> dict:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.evaluate(STATE)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1024, "light"), (390, "dark")])
+def test_the_first_violation_is_on_screen_with_row_round_slot_expected_actual(
+    open_page: Callable, static_site: str, broken: Path, width: int, theme: str
+) -> None:
+    lanes = {lane.lane: lane.first for lane in inspect(broken.read_text().splitlines(keepends=True))}
+    page = visit(open_page, static_site, viewport={"width": width, "height": 900}, color_scheme=theme)
+    drop(page, broken)
+    page.wait_for_selector(f"{PANEL} .r-checked")
+    for lane, first in lanes.items():
+        block = page.locator(f"{PANEL} .r-checked[data-lane={lane}]")
+        if not first:
+            assert "no invariant broken" in block.inner_text()
+            continue
+        v = first.violation
+        cells = [str(n) for n in (v.row + 1, first.step, v.slot, v.expected, v.actual)]
+        assert block.locator("thead th").all_inner_texts() == ["Row", "Round", "Slot", "Expected", "Actual"]
+        assert block.locator("td").all_inner_texts() == cells
+        assert v.message in block.inner_text()
+    assert "mine.jsonl, checked here." in page.inner_text("h1")
+    state = shown(page)
+    first = lanes["bsp"]
+    assert (state["right"], state["step"], state["row"]) == ("bsp", first.step, first.violation.row)
+    assert page.locator(f"{PANEL} .r-violation").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(f"{PANEL} .r-checked[data-lane=dsd]").get_by_role("button", name="Show it").click()
+    state = shown(page)
+    assert (state["right"], state["step"], state["row"]) == ("dsd", lanes["dsd"].step, lanes["dsd"].violation.row)
+
+
+def test_the_link_asks_for_the_file_and_then_leads_to_the_violation(
+    open_page: Callable, static_site: str, broken: Path, tmp_path: Path
+) -> None:
+    page = visit(open_page, static_site, permissions=["clipboard-read", "clipboard-write"])
+    page.set_input_files("#r-drop-file", broken)
+    block = page.locator(f"{PANEL} .r-checked[data-lane=dsd]")
+    block.get_by_role("button", name="Copy link").click()
+    page.wait_for_selector(f"{PANEL} [role=status]:has-text('Link copied')")
+    link = page.evaluate("navigator.clipboard.readText()")
+    block.get_by_role("button", name="Copy as JSON").click()
+    page.wait_for_selector(f"{PANEL} [role=status]:has-text('JSON copied')")
+    told = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    first = next(lane.first for lane in inspect(broken.read_text().splitlines(keepends=True)) if lane.lane == "dsd")
+    v = first.violation
+    expected = {"lane": "dsd", "step": first.step, "invariant": v.invariant, "row": v.row, "slot": v.slot}
+    expected |= {"expected": v.expected, "actual": v.actual, "message": v.message, "later_steps": first.contaminated}
+    assert expected.items() <= told.items()
+    assert told["link"] == link
+
+    other = open_page(link)
+    other.wait_for_selector(PANEL)
+    assert "mine.jsonl" in other.inner_text(f"{PANEL} .r-dropsaid")
+    wrong = tmp_path / "other.jsonl"
+    wrong.write_text("".join(lines_of(recorded("exact"))))
+    other.set_input_files("#r-drop-file", wrong)
+    other.wait_for_selector(f"{PANEL} .r-dropsaid:has-text('not the file')")
+    other.set_input_files("#r-drop-file", broken)
+    other.wait_for_selector(f"{PANEL} .r-checked.r-checked[data-lane=dsd]")
+    state = shown(other)
+    assert (state["right"], state["step"], state["row"]) == ("dsd", first.step, v.row)
+
+
+REFUSED = {
+    "empty.jsonl": (b"", "line 1: the trace is empty"),
+    "words.jsonl": (b"hello\n", "line 1: not JSON"),
+    "bytes.bin": (b"\x80\x00\xff", "not UTF-8"),
+    "page.html": (HTML.encode(), "line 1: not JSON"),
+    "cut.jsonl": ("".join(lines_of(recorded("broken")))[:-30].encode(), "not JSON"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_trace_is_refused_in_words(open_page: Callable, static_site: str, tmp_path: Path, name: str) -> None:
+    data, words = REFUSED[name]
+    page = visit(open_page, f"{static_site}/?r=3")
+    file = tmp_path / name
+    file.write_bytes(data)
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-dropsaid.bad")
+    assert words in page.inner_text(f"{PANEL} .r-dropsaid")
+    assert name in page.inner_text(f"{PANEL} .r-dropsaid")
+    assert shown(page)["source"]["name"] == "hero"  # the stage is not touched
+    assert page.evaluate("window.hacked") is None
+
+
+def hostile() -> str:
+    """The trace of one lane, HTML in every string that a file may carry, no event that it may lack."""
+    out = []
+    for line in lines_of(recorded("broken")):
+        e = json.loads(line)
+        if e["lane"] not in ("", "bsp") or e["event"] in ("violation", "spans", "propose"):
+            continue
+        if e["event"] == "header":
+            e["lanes"], e["title"] = [{"lane": HTML, "config": {"method": HTML, "faults": HTML}}], HTML
+            e["prompts"] = [{**p, "text": HTML} for p in e["prompts"]]
+            e["models"], e["dtype"], e["device"] = {"target": {"name": HTML}}, HTML, HTML
+        elif e["lane"]:
+            e["lane"] = HTML
+        if e["event"] == "pieces":
+            e["pieces"] = [[i, HTML, ""] for i, *_ in e["pieces"]]
+        e |= {name: HTML for name in ("reason", "error", "created") if name in e}
+        out.append(json.dumps(e))
+    return "\n".join(out)
+
+
+def test_html_in_a_dropped_file_is_text_everywhere(open_page: Callable, static_site: str, tmp_path: Path) -> None:
+    page = visit(open_page, static_site)
+    file = tmp_path / "<b>bold.jsonl"
+    file.write_text(hostile())
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-checked")
+    page.locator("#ragged-stage").focus()
+    for key in ("v", "d", "d", "i", "2", "3", "4", "ArrowRight", "End"):
+        page.keyboard.press(key)
+        shown(page)
+    page.locator("#ragged-tensors").scroll_into_view_if_needed()
+    page.wait_for_function("window.__ragged.tensors.idle()")
+    assert page.locator("#ragged-stage img, #ragged-stage b:has-text('bold')").count() == 0
+    assert page.evaluate("window.hacked") is None
+    assert HTML in page.inner_text("h1")
+    assert "<b>bold.jsonl" in page.inner_text("h1")
+
+
+@pytest.mark.parametrize("name", ["constructor", "__proto__", 'a"]b', "a.b c"])
+def test_a_lane_of_any_name_is_shown_by_that_name(
+    open_page: Callable, static_site: str, broken: Path, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "named.jsonl"
+    file.write_text(broken.read_text().replace('"lane":"bsp"', f'"lane":{json.dumps(name)}'))
+    page = visit(open_page, static_site)
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-checked")
+    assert name in page.inner_text("h1")
+    page.get_by_label("Upper lane").select_option(name)
+    assert shown(page)["left"] == name
+    page.locator(".r-lane.left .r-word").first.click()
+    page.wait_for_selector("#ragged-inspector")
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(600)
+    query = page.evaluate("location.search")
+    assert re.search("t=file", query)
+    page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    assert shown(page)["left"] == name

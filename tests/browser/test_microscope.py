@@ -1,0 +1,112 @@
+"""The microscope: every strip and every equation equals the folded trace."""
+
+from collections.abc import Callable
+
+import pytest
+
+from engine.fold import fold
+from engine.frames import Frame, KvMap
+from engine.trace import read_lines
+from tests.browser.conftest import HERO
+
+PANEL = "#ragged-microscope"
+STAGES = """async ([text, lane]) => {
+  const { stagesOf } = await import('/viewer/micro_layout.js');
+  const { fold, parseTrace } = await import('/viewer/fold.js');
+  const { frames } = fold(parseTrace(text)).lanes[lane];
+  const ended = (row, n) => !frames.slice(n + 1).some(({ rows }) => rows.includes(row));
+  return frames.map((frame, n) => frame.rows.map((row, i) => stagesOf(frame, i, ended(row, n))));
+}"""
+
+
+def frames_of(lane: str) -> list[Frame]:
+    return fold(read_lines(HERO.read_text(encoding="utf-8").splitlines())).lanes[lane].frames
+
+
+def visible(kv: KvMap) -> int:
+    return sum(seen and owner >= 0 for seen, owner in zip(kv.visible, kv.owner, strict=True))
+
+
+def spread(runs: list[dict]) -> list[str]:
+    """Runs as one kind per slot; they follow each other without a hole."""
+    out: list[str] = []
+    for run in runs:
+        assert run["x"] == len(out)
+        out += [run["kind"]] * run["n"]
+    return out
+
+
+def test_unpad_append_repad_is_what_the_trace_says_of_every_row_in_every_round(
+    open_page: Callable, static_site: str
+) -> None:
+    found = open_page(f"{static_site}/blank").evaluate(STAGES, [HERO.read_text(encoding="utf-8"), "eqspec"])
+    moved = 0
+    frames = frames_of("eqspec")
+    for n, (frame, rows) in enumerate(zip(frames, found, strict=True)):
+        for i, (row, told) in enumerate(zip(frame.rows, rows, strict=True)):
+            stages = {stage["key"]: stage for stage in told["stages"]}
+            before, after = frame.before[row], frame.after.get(row)
+            assert told["left"] == (not any(row in later.rows for later in frames[n + 1 :]))
+            if not before.owner:
+                assert list(stages) == ["written", "after"]
+                continue
+            assert list(stages)[:3] == ["before", "unpad", "append"]
+            pads, c, width = before.owner.index(0), visible(before), len(before.owner)
+            assert (stages["before"]["p"], stages["before"]["c"], stages["before"]["width"]) == (pads, c, width)
+            assert pads + c == width
+            assert spread(stages["unpad"]["runs"]) == ["kept"] * c
+            new = ["fresh"] * (1 + frame.accepted[i]) + ["rejected"] * (frame.lens[i] - frame.accepted[i])
+            assert spread(stages["append"]["runs"]) == ["kept"] * c + new
+            if told["left"]:
+                continue
+            expected = ["pad" if owner < 0 else "kept" for owner in after.owner]
+            grown = 1 + frame.accepted[i]
+            expected[-grown:] = ["fresh"] * grown
+            assert spread(stages["repad"]["runs"]) == expected
+            shift = next((dst - src for r, src, dst, _ in frame.moves if r == row), 0)
+            assert told["delta"] == shift == after.owner.index(0) - pads
+            moved += bool(shift)
+    assert moved >= 2
+
+
+def test_a_lane_that_keeps_its_slots_has_no_delta_and_shows_its_holes(open_page: Callable, static_site: str) -> None:
+    found = open_page(f"{static_site}/blank").evaluate(STAGES, [HERO.read_text(encoding="utf-8"), "bsp"])
+    holes = 0
+    for frame, rows in zip(frames_of("bsp"), found, strict=True):
+        for row, told in zip(frame.rows, rows, strict=True):
+            assert told["delta"] is None
+            after = frame.after.get(row)
+            if told["left"] or not after:
+                continue
+            last = told["stages"][-1]
+            assert last["key"] == "after"
+            hidden = sum(owner >= 0 and not seen for owner, seen in zip(after.owner, after.visible, strict=True))
+            assert (last["c"], last["holes"]) == (visible(after), hidden)
+            holes += hidden
+    assert holes > 5
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1024, "light"), (390, "dark")])
+def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
+    open_page: Callable, static_site: str, width: int, theme: str
+) -> None:
+    page = open_page(f"{static_site}/?r=1", viewport={"width": width, "height": 900}, color_scheme=theme)
+    page.wait_for_selector(".r-lane .r-word")
+    page.get_by_role("button", name="Look inside").click()
+    page.wait_for_selector(PANEL)
+    page.get_by_role("button", name="Next round").click()
+    page.wait_for_function("document.querySelector('#r-micro-title').textContent === 'Inside round 2'")
+    row = page.locator(f"{PANEL} [data-lane=eqspec] [data-row='2']")
+    assert row.locator("[data-stage=before] output").inner_text() == "7 + 48 = 55 = L ✓"
+    assert row.locator("[data-stage=append] output").inner_text() == "c = 48 + 1 = 49"
+    assert row.locator("[data-stage=repad] output").inner_text() == "10 + 49 = 59 = L ✓, delta +3"
+    assert "repad: 10 + 49 = 59" in row.get_attribute("aria-label")
+    assert "nothing is copied" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.wait_for_function("location.search.includes('open=round')")
+    page.reload()
+    page.wait_for_selector(f"{PANEL}:not([hidden])")
+    page.locator("#ragged-stage").focus()
+    page.keyboard.press("m")
+    page.wait_for_selector(PANEL, state="hidden")
+    page.wait_for_function("!location.search.includes('open=')")

@@ -1,0 +1,166 @@
+// Check a trace against the invariants, whoever wrote it: fold it and ask check.js of every step. The port of
+// engine/inspection.py. The trace's own violation events are not believed; what is found here takes their place.
+
+import { Checker } from './check.js';
+import { Fold, TraceError, checkEvent } from './fold.js';
+import { problem } from './shape.js';
+
+const MAX_CELLS = 1 << 20; // rows x slots of one event
+const MAX_ROWS = 1024;
+const MAX_DRAWN = 1 << 24; // cells of all steps that are kept to be looked at
+const BREATH_MS = 40;
+
+/** Reads and checks a trace's text. Resolves with {fold, lanes, drawn}: `lanes` = [{lane, first, counts, steps, unchecked,
+ *  violations, differ, ended}], `first` = {step, invariant, row, slot, expected, actual, message, later} or null; `drawn`: false when
+ *  the trace is checked but too large to be shown. Rejects with a TraceError that names the line.
+ *  `progress(share)` is called between breaths, so that a long file does not freeze the page. */
+export async function inspect(text, progress = () => {}) {
+  const inspector = new Inspector();
+  let [at, number, since] = [0, 0, performance.now()];
+  while (at < text.length) {
+    const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at);
+    const line = text.slice(at, end);
+    [at, number] = [end + 1, number + 1];
+    if (line.trim()) onLine(number, () => inspector.push(parse(line)));
+    if (performance.now() - since < BREATH_MS) continue;
+    progress(at / text.length);
+    await new Promise((done) => { setTimeout(done); });
+    since = performance.now();
+  }
+  if (!inspector.fold.header) throw new TraceError('line 1: the trace is empty; it begins with a header event');
+  return onLine(number, () => inspector.close());
+}
+
+function onLine(number, read) {
+  try {
+    return read();
+  } catch (error) {
+    throw new TraceError(`line ${number}: ${error.message.replace(/^event: /, '')}`);
+  }
+}
+
+function parse(line) {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    throw new TraceError(`not JSON (${error.message.slice(0, 160)})`);
+  }
+}
+
+/** Takes events one by one. A step is checked when it is over: with the lane's next one, or at the end. */
+class Inspector {
+  constructor() {
+    Object.assign(this, { fold: new Fold(), lanes: new Map(), last: -1, cells: 0, drawn: true });
+  }
+
+  /** Throws a TraceError when the event is not one, or cannot follow what came before it. */
+  push(data) {
+    const event = checkEvent(data);
+    const found = problem(event);
+    if (found) throw new TraceError(`${event.event}: ${found}`);
+    const { seq = -1 } = event;
+    if (!this.fold.header && event.event !== 'header') throw new TraceError(`a trace begins with a header event, found '${event.event}'`);
+    if (seq >= 0 && seq <= this.last) throw new TraceError(`seq ${seq} comes after seq ${this.last}; a trace is written in order`);
+    this.last = Math.max(this.last, seq);
+    try {
+      this._bounds(event);
+      if (event.event === 'schedule') this._close(event.lane);
+      this.fold.push(tidy(event));
+      if (event.event === 'header') for (const name of Object.keys(this.fold.lanes)) this.lanes.set(name, newResult(name));
+      else if (event.event === 'violation') this.lanes.get(event.lane).claimed.push(`${event.step ?? 0} ${event.invariant} ${event.row}`);
+      else if (event.event === 'end' && event.lane) this.lanes.get(event.lane).ended = true;
+    } catch (error) {
+      throw new TraceError(`${event.event} of step ${event.step ?? 0} does not fit what came before it (${error.message.slice(0, 160)})`);
+    }
+  }
+
+  /** Checks the steps that are still open. */
+  close() {
+    for (const name of this.lanes.keys()) {
+      try {
+        this._close(name);
+      } catch (error) {
+        throw new TraceError(`the last step of lane '${name}' cannot be checked (${error.message.slice(0, 160)})`);
+      }
+    }
+    if (this.fold.status === 'running') this.fold.status = 'open'; // nothing more will come
+    const lanes = [...this.lanes.values()].map(({ checker, claimed, ...lane }) => ({ ...lane, differ: differences(lane.violations, claimed) }));
+    return { fold: this.fold, lanes, drawn: this.drawn };
+  }
+
+  _close(name) {
+    const lane = this.fold.lanes[name];
+    const frame = lane?.frames.at(-1);
+    if (!frame) return;
+    const result = this.lanes.get(name);
+    result.steps += 1;
+    if (result.first && frame.rows.includes(result.first.row)) result.first.later.push(frame.step);
+    frame.violations = this._check(lane, frame, result);
+    for (const found of frame.violations) {
+      result.counts[found.invariant] = (result.counts[found.invariant] ?? 0) + 1;
+      result.violations.push({ step: frame.step, ...found });
+      result.first ??= { step: frame.step, ...found, later: [] };
+    }
+    this.cells += 3 * frame.rows.length * Math.max(frame.width, frame.width_after);
+    if (this.cells > MAX_DRAWN) this.drawn = false;
+    if (!this.drawn) lane.frames.length = 0; // checked: a long trace needs no more memory than a short one
+  }
+
+  /** Violations of a step, as far as it was recorded: without a commit nothing was emitted. */
+  _check(lane, frame, result) {
+    if (!frame.rows.every((row) => Object.hasOwn(frame.fed, row))) {
+      result.unchecked.push(frame.step);
+      return [];
+    }
+    if (!frame.emitted.length) frame.emitted = frame.rows.map(() => []);
+    return result.checker.frame(lane, frame, this.fold.header);
+  }
+
+  /** Refuses what would only cost time: rows twice, steps backwards, more cells than any run has. */
+  _bounds(event) {
+    if (event.event === 'header' && this.fold.header) throw new Error('a second header');
+    const frame = this.fold.lanes[event.lane]?.frames.at(-1);
+    if (event.event === 'schedule') {
+      if (frame && (event.step ?? 0) <= frame.step) throw new Error(`step ${frame.step} came before`);
+      if (new Set(event.rows).size < event.rows.length || event.rows.length > MAX_ROWS) throw new Error(`a row is listed twice, or there are more than ${MAX_ROWS}`);
+      const unknown = event.rows.find((row) => !Object.hasOwn(this.fold.lanes[event.lane]?.rows ?? {}, row));
+      if (unknown !== undefined) throw new Error(`there is no row ${unknown}`);
+    } else if (event.event === 'verify' && event.slots.some((slot) => slot < 0)) throw new Error('a negative slot');
+    else if (event.event === 'commit' && [event.emitted, event.kinds].some((list) => list.length !== frame?.rows.length)) throw new Error('not one entry per row');
+    else if (event.event === 'kv' || event.event === 'kv_op') {
+      if (!['target', 'draft'].includes(event.model)) throw new Error(`there is no model '${event.model}'`);
+      const runs = (event.event === 'kv' ? event.runs : event.moves) ?? [];
+      const written = runs.reduce((sum, run) => sum + Math.abs(run.at(-1)), 0);
+      if (Math.max(1, frame?.rows.length ?? 1) * event.width > MAX_CELLS || written > MAX_CELLS) throw new Error(`more than ${MAX_CELLS} cells in one event`);
+    }
+  }
+}
+
+/** Free-form parts of a file from outside, as the views expect them. */
+function tidy(event) {
+  const text = (value) => (typeof value === 'string' ? value : '');
+  if (event.event === 'pieces') {
+    return { ...event, pieces: event.pieces.map(([id, piece, hex]) => [Number(id), text(piece), /^([\da-f]{2})+$/i.test(hex) ? text(hex) : '']) };
+  }
+  if (event.event === 'compare') return { ...event, logits: null, noise: event.noise ?? null, ...(pairs(event.logits) && { logits: event.logits }) };
+  if (event.event !== 'header') return event;
+  const name = text(event.models?.target?.name);
+  return {
+    ...event, models: { ...event.models, target: { ...event.models?.target, name } },
+    prompts: event.prompts.map((p) => ({ ...p, text: text(p.text) })),
+    lanes: event.lanes.map(({ lane, config }) => ({ lane, config: { ...config, faults: Array.isArray(config.faults) ? config.faults.map(String) : [] } })),
+  };
+}
+
+/** compare.logits as it should be: two numbers for each side. */
+function pairs(logits) {
+  return [logits?.reference, logits?.lane].every((side) => Array.isArray(side) && side.length === 2 && side.every(Number.isFinite));
+}
+
+const newResult = (lane) => ({ lane, first: null, counts: {}, steps: 0, unchecked: [], violations: [], claimed: [], ended: false, checker: new Checker() });
+
+/** Where the trace's own violation events and this check differ: as many lines as there are differences. */
+function differences(violations, claimed) {
+  const found = violations.map(({ step, invariant, row }) => `${step} ${invariant} ${row}`);
+  return { missing: found.filter((v) => !claimed.includes(v)), forged: [...new Set(claimed)].filter((v) => !found.includes(v)) };
+}
