@@ -239,6 +239,15 @@ def test_rows_that_leave_the_batch_are_known_by_their_cache(tmp_path: Path) -> N
     assert [e.rows for e in events if e.kind == "schedule"] == [[0, 1, 2]] * 3 + [[2, 0]] * 2
 
 
+def test_two_rows_with_the_same_prompt_are_kept_apart(tmp_path: Path) -> None:
+    model, (ids, mask) = tiny.target("llama"), padded("left", [PROMPTS[0], PROMPTS[1], PROMPTS[1]])
+    with Recorder(model, tmp_path / "t.jsonl"):
+        model.generate(ids, attention_mask=mask, max_new_tokens=5, do_sample=False, pad_token_id=PAD)
+    assert inspected(tmp_path / "t.jsonl").first is None
+    events = read_lines((tmp_path / "t.jsonl").read_text().splitlines())
+    assert {tuple(e.rows) for e in events if e.kind == "schedule"} == {(0, 1, 2)}
+
+
 def test_a_loop_without_a_cache_is_followed(tmp_path: Path) -> None:
     model, (ids, mask) = tiny.target("gpt2"), padded("left")
     words = tiny.tiny_tokenizer()
