@@ -83,8 +83,9 @@ def test_batch_and_window_shrink_with_the_rows() -> None:
 def test_numbers_to_try() -> None:
     assert smaller(1) == []
     assert smaller(2) == [1]
-    assert smaller(8) == [1, 2, 4, 7]
-    assert smaller(9) == [1, 2, 4, 8]
+    assert smaller(3) == [1, 2]
+    assert smaller(8) == [1, 4, 6, 7]
+    assert smaller(9) == [1, 5, 7, 8]
 
 
 # -- the command ----------------------------------------------------------------------------------------------------
