@@ -138,7 +138,7 @@ def test_broken_methods_are_shrunk_only_where_they_are_named(
     out = tmp_path / "test_smallest.py"
     assert cli.main([*line, "--methods", "all", "--shrink", str(out)]) == 0
     assert not out.exists()
-    assert "nothing failed, nothing was written" in capsys.readouterr().err
+    assert "nothing was written" in capsys.readouterr().err
     assert cli.main([*line, "--methods", "dsd", "--limit", "2", "--shrink", str(out)]) == 0
     assert "dsd on the smallest batch on which it failed" in out.read_text(encoding="utf-8")
 
