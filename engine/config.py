@@ -69,6 +69,11 @@ MAX_NEW = 4096
 MAX_STEP = 10**6
 
 
+def is_step(value: object) -> bool:
+    """Whether an arrival is a moment on the clock of the steps."""
+    return isinstance(value, int | float) and isfinite(value) and 0 <= value <= MAX_STEP
+
+
 class ConfigError(ValueError):
     """A configuration that cannot run: says which field, which value, and what would work."""
 
@@ -169,7 +174,7 @@ class RunConfig:
                 rate = 0.0
             if not 1e-3 <= rate <= 1e3:
                 raise ConfigError("arrivals", self.arrivals, f"write {POISSON}RATE with a rate from 0.001 to 1000")
-        elif not all(isinstance(t, int | float) and isfinite(t) and 0 <= t <= MAX_STEP for t in self.arrivals):
+        elif not isinstance(self.arrivals, tuple) or not all(map(is_step, self.arrivals)):
             raise ConfigError("arrivals", self.arrivals, f"give steps from 0 to {MAX_STEP}, one for each prompt")
 
     def _fidelity(self) -> None:
@@ -255,6 +260,6 @@ class RunConfig:
             values["faults"] = frozenset(values["faults"])
         for field, kind in (("adapt", frozenset), ("costs", tuple)):
             values[field] = kind(values.get(field, ()))
-        arrivals = values.get("arrivals", ())
+        arrivals = values.get("arrivals") or ()
         values["arrivals"] = arrivals if isinstance(arrivals, str) else tuple(arrivals)
         return cls(**values)

@@ -45,8 +45,8 @@ def main(args: argparse.Namespace) -> int:
     target = args.target or (known.get("name") if isinstance(known, dict) else None)
     if not isinstance(target, str) or not target:
         raise ConfigError("target", target, "this trace names no model; give --target")
-    recorded = {lane.config.get("processors") for lane in state.lanes.values()}
-    processors = args.processors or ("none" if "none" in recorded else "refuse")
+    without = any(lane.config.get("processors") == "none" for lane in state.lanes.values())
+    processors = args.processors or ("none" if without else "refuse")
     config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device, processors=processors)
     pair, judged, wrong = load_pair(config), 0, False
     noise = FLOOR[pair.target.dtype]
