@@ -25,7 +25,8 @@ function laneBlock(result, lane, act) {
     ...(differing(lane) ? [el('p', { class: 'r-note' }, tn('drop.differ', differing(lane)))] : []));
 }
 
-const differing = ({ differ }) => differ.missing.length + differ.forged.length;
+/** Where the trace's own violation events differ; one that has none claims nothing. */
+const differing = ({ differ }) => (differ.claims ? differ.missing.length + differ.forged.length : 0);
 
 /** The first violation: its row, round, slot, expected, actual; what it means; what rests on it. */
 function violation(result, lane, act) {

@@ -171,5 +171,5 @@ const newResult = (lane) => ({ lane, first: null, counts: {}, steps: 0, unchecke
 /** Where the trace's own violation events and this check differ: as many lines as there are differences. */
 function differences(violations, claimed) {
   const found = violations.map(({ step, invariant, row }) => `${step} ${invariant} ${row}`);
-  return { missing: found.filter((v) => !claimed.includes(v)), forged: [...new Set(claimed)].filter((v) => !found.includes(v)) };
+  return { claims: claimed.length, missing: found.filter((v) => !claimed.includes(v)), forged: [...new Set(claimed)].filter((v) => !found.includes(v)) };
 }
