@@ -78,7 +78,7 @@ class Pieces(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule(Event):
-    """Rows of this step, in batch order (published code keeps ended ones). `joined`, `left`: since the lane's last step."""
+    """Rows of this step in batch order (published code keeps ended ones); who joined and left since the lane's last."""
 
     kind: ClassVar[str] = "schedule"
     rows: list[int]
