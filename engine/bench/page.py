@@ -1,4 +1,4 @@
-"""The page in a real Chromium: first paint, interactive, bytes per round, and a probe that breaks what can break."""
+"""The page in a real Chromium: first paint, interactive, scrubbing, opening, and a probe that breaks what can break."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from engine.bench import viewer
 from engine.bench.readers import Reader
 from engine.bench.server import ServerProcess
 from engine.bench.weight import weigh
@@ -47,6 +48,8 @@ def main(minutes: float) -> int:
             values = [p[name] / 1000 for p in paints]
             spread = f"{min(values):.2f}-{max(values):.2f}"
             print(f"{name:<12} {statistics.median(values):.2f} s (median of 5 cold loads, {spread})", flush=True)
+        for line in viewer.report(browser, server.url):
+            print(line, flush=True)
         lost = probe(browser, server, minutes)
         browser.close()
     for what in lost:

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine.frames import Frame, LaneState
-from engine.inspection import Inspected, Inspector, numbered
+from engine.inspection import Inspected, Inspector
+from engine.reading import Reading
 from engine.trace import TraceError, Violation
 from tests.browser.conftest import HERO
 from tests.engine.test_inspect import lines_of, recorded
 from tests.engine.test_inspect_hostile import HOSTILE, mutated
+from tests.engine.test_writer import engine
 
 SEEDS = 250
 INSPECT = """async (texts) => {
@@ -19,8 +21,8 @@ INSPECT = """async (texts) => {
   const out = [];
   for (const text of texts) {
     try {
-      const { lanes } = await inspect(text);
-      out.push(lanes);
+      const { lanes, cut } = await inspect(text);
+      out.push({ lanes, cut });
     } catch (error) { out.push(error.message); }
   }
   return out;
@@ -44,16 +46,17 @@ def fields_of(v: Violation) -> dict:
     return {name: getattr(v, name) for name in ("invariant", "row", "slot", "expected", "actual", "message")}
 
 
-def in_python(text: str) -> list[dict] | str:
+def in_python(text: str) -> dict | str:
     """What `inspect` finds, in the browser's form."""
-    inspector, lines = Keeping(), text.splitlines(keepends=True)
+    inspector, reading = Keeping(), Reading(text.splitlines(keepends=True))
     try:
-        for number, event in numbered(lines):
+        for number, event in reading:
             try:
                 inspector.push(event)
             except TraceError as error:
                 raise TraceError(f"line {number}: {error}") from None
-        return [as_data(lane, inspector.all.get(lane.lane, [])) for lane in inspector.close()]
+        lanes = [as_data(lane, inspector.all.get(lane.lane, [])) for lane in inspector.close()]
+        return {"lanes": lanes, "cut": reading.cut}
     except TraceError as error:
         return str(error)
 
@@ -70,16 +73,17 @@ def as_data(lane: Inspected, violations: list[dict]) -> dict:
         "counts": lane.counts,
         "steps": lane.steps,
         "unchecked": lane.unchecked,
+        "partial": lane.partial,
         "ended": lane.ended,
         "violations": violations,
         "differ": [len(lane.found - lane.claimed), len(lane.claimed - lane.found)],
     }
 
 
-def in_browser(page: object, texts: list[str]) -> list[list[dict] | str]:
+def in_browser(page: object, texts: list[str]) -> list[dict | str]:
     out = page.evaluate(INSPECT, texts)
-    for lanes in out:
-        for lane in lanes if isinstance(lanes, list) else []:
+    for found in out:
+        for lane in found["lanes"] if isinstance(found, dict) else []:
             lane["differ"] = [len(lane["differ"]["missing"]), len(lane["differ"]["forged"])]
     return out
 
@@ -97,10 +101,32 @@ def test_recorded_traces_have_the_same_violations(source: Path | str, page: obje
     text = source.read_text() if isinstance(source, Path) else "".join(lines_of(recorded(source)))
     expected = in_python(text)
     assert in_browser(page, [text]) == [expected]
-    broken = [lane["lane"] for lane in expected if lane["first"]]
+    broken = [lane["lane"] for lane in expected["lanes"] if lane["first"]]
     assert broken == {"hero": ["bsp"], "faults": ["pads_seen"], "exact": [], "broken": ["bsp", "dsd"]}.get(
         getattr(source, "stem", source), broken
     )
+
+
+FOREIGN = {
+    "clean": {},
+    "ids_only": {"bare": True},
+    "a_gap": {"wrong": (3, 1, 2)},
+    "not_rolled_back": {"forget": True},
+}
+
+
+@pytest.mark.parametrize("how", FOREIGN)
+def test_another_engine_s_traces_have_the_same_violations(how: str, page: object, tmp_path: Path) -> None:
+    """Whole, cut in the middle of a line, and without the KV events: judged by their verify events alone."""
+    engine(tmp_path / "x.jsonl", **FOREIGN[how])
+    text = (tmp_path / "x.jsonl").read_text()
+    bare = "".join(line for line in text.splitlines(keepends=True) if '"kv' not in line)
+    texts = [text, text[: len(text) * 2 // 3], text[:-1], bare]
+    expected = [in_python(t) for t in texts]
+    assert in_browser(page, texts) == expected
+    assert [found["cut"] for found in expected] == [False, True, False, False]
+    first = expected[0]["lanes"][0]["first"]
+    assert bool(first) == (how in ("a_gap", "not_rolled_back"))
 
 
 @pytest.mark.parametrize("kind", ["exact", "broken"])
@@ -119,7 +145,7 @@ def test_mutated_traces_have_the_same_violations(kind: str, page: object) -> Non
             kinds["refused"] += 1
         else:
             assert got == want, f"seed {seed}"
-            kinds["violated" if any(lane["first"] for lane in want) else "clean"] += 1
+            kinds["violated" if any(lane["first"] for lane in want["lanes"]) else "clean"] += 1
     assert kinds["refused"] > 5, kinds
     assert kinds["violated"] > 5, kinds
     assert kinds["clean"] > 5 or kind == "broken", kinds

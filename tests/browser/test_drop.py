@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.inspection import inspect
+from engine.reading import Reading
 from tests.engine.test_inspect import lines_of, recorded
+from tests.engine.test_writer import engine
 
 PANEL = "#ragged-drop"
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
@@ -54,7 +56,7 @@ def shown(page: object) -> dict:
 def test_the_first_violation_is_on_screen_with_row_round_slot_expected_actual(
     open_page: Callable, static_site: str, broken: Path, width: int, theme: str
 ) -> None:
-    lanes = {lane.lane: lane.first for lane in inspect(broken.read_text().splitlines(keepends=True))}
+    lanes = {lane.lane: lane.first for lane in inspect(Reading(broken.read_text().splitlines(keepends=True)))}
     page = visit(open_page, static_site, viewport={"width": width, "height": 900}, color_scheme=theme)
     drop(page, broken)
     page.wait_for_selector(f"{PANEL} .r-checked")
@@ -91,7 +93,9 @@ def test_the_link_asks_for_the_file_and_then_leads_to_the_violation(
     block.get_by_role("button", name="Copy as JSON").click()
     page.wait_for_selector(f"{PANEL} [role=status]:has-text('JSON copied')")
     told = json.loads(page.evaluate("navigator.clipboard.readText()"))
-    first = next(lane.first for lane in inspect(broken.read_text().splitlines(keepends=True)) if lane.lane == "dsd")
+    first = next(
+        lane.first for lane in inspect(Reading(broken.read_text().splitlines(keepends=True))) if lane.lane == "dsd"
+    )
     v = first.violation
     expected = {"lane": "dsd", "step": first.step, "invariant": v.invariant, "row": v.row, "slot": v.slot}
     expected |= {"expected": v.expected, "actual": v.actual, "message": v.message, "later_steps": first.contaminated}
@@ -116,7 +120,7 @@ REFUSED = {
     "words.jsonl": (b"hello\n", "line 1: not JSON"),
     "bytes.bin": (b"\x80\x00\xff", "not UTF-8"),
     "page.html": (HTML.encode(), "line 1: not JSON"),
-    "cut.jsonl": ("".join(lines_of(recorded("broken")))[:-30].encode(), "not JSON"),
+    "header.jsonl": (lines_of(recorded("broken"))[0][:-40].encode(), "line 1: not JSON"),
 }
 
 
@@ -170,6 +174,34 @@ def test_html_in_a_dropped_file_is_text_everywhere(open_page: Callable, static_s
     assert page.evaluate("window.hacked") is None
     assert HTML in page.inner_text("h1")
     assert "<b>bold.jsonl" in page.inner_text("h1")
+
+
+def test_a_cut_file_is_read_as_far_as_it_goes_and_an_empty_lane_is_not_called_clean(
+    open_page: Callable, static_site: str, tmp_path: Path
+) -> None:
+    page = visit(open_page, static_site)
+    file = tmp_path / "cut.jsonl"
+    text = "".join(lines_of(recorded("broken")))
+    file.write_text(text[: text.index('"lane":"dsd"', text.index("\n")) + 20])
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-checked")
+    assert "last line is cut off" in page.inner_text(f"{PANEL} .r-dropsaid")
+    nothing = page.locator(f"{PANEL} .r-checked[data-lane=dsd] h3")
+    assert "nothing to check" in nothing.inner_text()
+    assert nothing.get_attribute("class") == ""
+    assert "no invariant broken" in page.inner_text(f"{PANEL} .r-checked[data-lane=good]")
+
+
+def test_a_trace_of_the_readme_s_writer_opens_and_is_checked(
+    open_page: Callable, static_site: str, tmp_path: Path
+) -> None:
+    page = visit(open_page, static_site)
+    engine(tmp_path / "mine.jsonl", (3, 1, 2))
+    page.set_input_files("#r-drop-file", tmp_path / "mine.jsonl")
+    page.wait_for_selector(f"{PANEL} .r-violation")
+    assert page.locator(f"{PANEL} td").all_inner_texts()[:2] == ["2", "3"]  # row 2 in round 3
+    assert "position gap" in page.inner_text(f"{PANEL} h3")
+    assert shown(page)["step"] == 3
 
 
 @pytest.mark.parametrize("name", ["constructor", "__proto__", 'a"]b', "a.b c"])

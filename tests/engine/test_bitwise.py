@@ -43,15 +43,14 @@ def rows(pair: Pair, **more: object) -> list[BitwiseRow]:
     return [same_bits(pair, shapes, row, witnesses["slots"]) for row in states["slots"].rows.values()]
 
 
-@pytest.mark.parametrize("k", [3, 4, 7])
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize(("family", "k"), [*((family, 4) for family in tiny.FAMILIES), ("llama", 3), ("llama", 7)])
 def test_every_generated_token_has_the_bits_of_the_row_alone_or_the_mode_is_refused(family: str, k: int) -> None:
     pair = single(family)
     if not holds(pair, k):
         with pytest.raises(BitwiseError, match="bitwise comparison is not possible on this machine"):
             rows(pair, k=k)
         return
-    for batch in (None, 2):
+    for batch in (None, 2) if family == "llama" else (None,):
         found = rows(pair, k=k, batch=batch)
         assert [r.index for r in found] == [None] * len(PROMPTS), found
         assert sum(r.tokens for r in found) > 40

@@ -7,11 +7,14 @@
 //   input       what is fed is the last committed token and the row's drafts, in order
 //   emission    what is emitted is the target's choice at that index
 //   rectangle   left layout only: pads + content = L, so that every row's next slot is the same
+//
+// Of a step whose KV was not recorded, what its verify event says by itself is checked: input, emission, contiguity.
 
 /** Reports each invariant once per row: the first time it fails. */
 export class Checker {
   constructor() {
     this.reported = new Set();
+    this.offsets = new Map(); // position - owner of the first column that a row was fed, KV or not
   }
 
   /** New violations of one frame: [{invariant, row, slot, expected, actual, message}]. */
@@ -19,7 +22,8 @@ export class Checker {
     const found = [];
     frame.rows.forEach((row, i) => {
       const content = lane.rows[row].ids.slice(0, frame.length[row] - (frame.emitted[i]?.length ?? 0));
-      for (const violation of checkRow(frame, i, content, header.positions)) {
+      const violations = Object.hasOwn(frame.fed, row) ? checkRow(frame, i, content, header.positions) : checkFed(frame, i, content, header.positions, this.offsets);
+      for (const violation of violations) {
         const key = `${violation.invariant}/${row}`;
         if (this.reported.has(key)) continue;
         this.reported.add(key);
@@ -33,12 +37,13 @@ export class Checker {
 /** Violations of batch row i whose committed ids were `content` when the model read them. */
 function* checkRow(frame, i, content, scheme) {
   const row = frame.rows[i];
-  const prefill = !frame.before[row].owner.length;
+  const prefill = frame.before[row].position.every((position) => position < 0); // nothing of the row is in the cache
   const held = prefill ? 0 : content.length - 1; // committed tokens that must be in the cache already
   yield* kvAndMask(row, frame.before[row], content, held);
   yield* newColumns(row, frame.fed[row], frame.slots[i]);
   yield* contiguity(row, frame, i, held, scheme);
-  if (!prefill) {
+  if (prefill) yield* prefilled(row, frame.fed[row], content);
+  else {
     yield* input(row, frame, i, content);
     if (frame.layout === 'left') yield* rectangle(row, frame, i, held);
   }
@@ -101,6 +106,44 @@ function* input(row, frame, i, content) {
     const owner = entry(frame.fed[row].owner, slot);
     if (owner !== content.length - 1 + t) yield violation('input', row, slot, content.length - 1 + t, owner, `column ${t} is fed at the wrong index`);
   }
+}
+
+/** A row without entries must be fed all of its content. */
+function* prefilled(row, kv, content) {
+  for (const [owner, token] of content.entries()) {
+    const slot = kv.owner.indexOf(owner);
+    if (slot < 0) yield violation('kv', row, -1, owner, -1, `token ${owner} is neither fed nor in the cache`);
+    else if (kv.token[slot] !== token) yield violation('input', row, slot, token, kv.token[slot], `token ${owner} is fed as another one`);
+    else continue;
+    return;
+  }
+}
+
+/** What the verify event of a step without KV shows: the right tokens, at positions that go on without a gap. */
+function* checkFed(frame, i, content, scheme, offsets) {
+  const [row, drafts, first] = [frame.rows[i], entry(frame.lens, i), entry(frame.owners, i)];
+  const fed = [...content, ...(frame.draft.length ? entry(frame.draft, i) : [])].slice(0, content.length + drafts);
+  if (first !== 0 && first !== content.length - 1) {
+    yield violation('input', row, entry(frame.slots, i), content.length - 1, first, 'column 0 is fed at the wrong index');
+    return;
+  }
+  const columns = fed.length - first;
+  const skip = first === 0 && frame.layout === 'left' ? entry(frame.tokens, i).length - columns : 0; // pads in front
+  for (let n = 0; n < columns; n += 1) {
+    const [owner, column] = [first + n, skip + n];
+    const [slot, token, position] = [entry(frame.slots, i) + column, entry(entry(frame.tokens, i), column), entry(entry(frame.positions, i), column)];
+    if (token !== fed[owner]) {
+      yield violation('input', row, slot, fed[owner], token, `column ${column} is fed the wrong token`);
+      break;
+    }
+    if (scheme === 'rotary' && !offsets.has(row)) offsets.set(row, position - owner);
+    const off = position - owner - (scheme === 'rotary' ? offsets.get(row) : 0);
+    if (off !== 0) {
+      yield violation('contiguity', row, slot, position - off, position, `token ${owner} is fed at position ${position}, ${off > 0 ? '+' : ''}${off} from its neighbours`);
+      break;
+    }
+  }
+  yield* emission(row, frame, i);
 }
 
 function* emission(row, frame, i) {

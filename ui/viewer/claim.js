@@ -23,6 +23,7 @@ export function claim(state, phone = false) {
 function laneChecked(fold, name) {
   const lane = fold.lanes[name];
   const broken = lane.frames.find((frame) => frame.violations.length);
+  if (!lane.frames.some((frame) => frame.positions.length)) return t('drop.claimNothing', { lane: laneLong(name) });
   if (!broken) return t('drop.claimClean', { lane: laneLong(name), steps: tn('steps', lane.frames.length) });
   const { invariant, row } = broken.violations[0];
   return t('drop.claimBroken', { lane: laneLong(name), what: t(`invariant.${invariant}`), step: broken.step, row: row + 1 });

@@ -59,9 +59,9 @@ export function mountDrop(at, store, page, act) {
     result.name = `file:${result.digest}:${file.name}`;
     results.set(result.name, result);
     const same = wanted && wanted.trace.split(':')[1] === result.digest;
-    tell([wanted && !same && t('drop.other'), !result.drawn && t('drop.tooMany')].filter(Boolean).join(' '));
+    tell([wanted && !same && t('drop.other'), !result.drawn && t('drop.tooMany'), result.cut && t('drop.cut')].filter(Boolean).join(' '));
     draw(result);
-    if (result.drawn) act.show(result, same ? wanted : firstPlace(result));
+    if (result.drawn && result.lanes.some((lane) => lane.steps)) act.show(result, same ? wanted : firstPlace(result));
     if (same) wanted = null;
     title.focus({ preventScroll: true });
     return report.scrollIntoView({ block: 'nearest' });

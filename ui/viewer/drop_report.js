@@ -8,21 +8,25 @@ import { t, tn, laneLong } from './strings.js';
 
 /** Draws `result` (of inspection.js, with file and digest) into `node`. `act` = {jump, space, store}. */
 export function drawReport(node, result, act) {
-  node.replaceChildren(...result.lanes.map((lane) => laneBlock(result, lane, act)));
+  if (!result.lanes.length) return node.replaceChildren(el('p', { class: 'r-note' }, t('drop.noLane')));
+  return node.replaceChildren(...result.lanes.map((lane) => laneBlock(result, lane, act)));
 }
 
 function laneBlock(result, lane, act) {
   const { first } = lane;
-  const facts = [tn('drop.steps', lane.steps - lane.unchecked.length)];
-  if (lane.unchecked.length) facts.push(t('drop.unchecked', { steps: runs(lane.unchecked) }));
+  const checked = lane.steps - lane.unchecked.length; // of 0 steps nobody can say clean
+  const facts = checked ? [tn('drop.steps', checked)] : [lane.steps ? t('drop.noForward', { steps: tn('steps', lane.steps) }) : t('drop.noStep')];
+  if (lane.partial.length) facts.push(t('drop.partial', { steps: runs(lane.partial) }));
+  if (checked && lane.unchecked.length) facts.push(t('drop.unchecked', { steps: runs(lane.unchecked) }));
   if (!lane.ended) facts.push(t('drop.unended'));
-  const verdict = first ? t('drop.broken', { what: t(`invariant.${first.invariant}`) }) : t('drop.clean');
-  const head = el('h3', { class: first ? 'broken' : 'clean' }, sign(Boolean(first)), el('span', {}, `${laneLong(lane.lane)}: ${verdict}`), el('small', {}, facts.join(', ')));
+  const verdict = first ? t('drop.broken', { what: t(`invariant.${first.invariant}`) }) : t(checked ? 'drop.clean' : 'drop.nothing');
+  const head = el('h3', { class: first ? 'broken' : checked ? 'clean' : '' }, checked ? sign(Boolean(first)) : null, el('span', {}, `${laneLong(lane.lane)}: ${verdict}`), el('small', {}, facts.join(', ')));
   return el('section', { class: 'r-checked', 'data-lane': lane.lane }, head, ...(first ? violation(result, lane, act) : []),
     ...(differing(lane) ? [el('p', { class: 'r-note' }, tn('drop.differ', differing(lane)))] : []));
 }
 
-const differing = ({ differ }) => differ.missing.length + differ.forged.length;
+/** Where the trace's own violation events differ; one that has none claims nothing. */
+const differing = ({ differ }) => (differ.claims ? differ.missing.length + differ.forged.length : 0);
 
 /** The first violation: its row, round, slot, expected, actual; what it means; what rests on it. */
 function violation(result, lane, act) {

@@ -10,25 +10,26 @@ const MAX_ROWS = 1024;
 const MAX_DRAWN = 1 << 24; // cells of all steps that are kept to be looked at
 const BREATH_MS = 40;
 
-/** Reads and checks a trace's text. Resolves with {fold, lanes, drawn}: `lanes` = [{lane, first, counts, steps, unchecked,
- *  violations, differ, ended}], `first` = {step, invariant, row, slot, expected, actual, message, later} or null; `drawn`: false when
- *  the trace is checked but too large to be shown. Rejects with a TraceError that names the line.
+/** Reads and checks a trace's text. Resolves with {fold, lanes, drawn, cut}: `lanes` = [{lane, first, counts, steps, unchecked, partial,
+ *  violations, differ, ended}], `unchecked` without their forward, `partial` without what it wrote, `first` = {step, invariant, row, slot, expected, actual, message, later} or null; `drawn`: false when
+ *  the trace is checked but too large to be shown; `cut`: the last line is only half there and was left out. Rejects with a TraceError that names the line.
  *  `progress(share)` is called between breaths, so that a long file does not freeze the page. */
 export async function inspect(text, progress = () => {}) {
   const inspector = new Inspector();
-  let [at, number, since] = [0, 0, performance.now()];
+  let [at, number, since, cut] = [0, 0, performance.now(), false];
   while (at < text.length) {
     const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at);
     const line = text.slice(at, end);
     [at, number] = [end + 1, number + 1];
-    if (line.trim()) onLine(number, () => inspector.push(parse(line)));
+    cut = number > 1 && at > text.length && !isJson(line); // a recorder that was killed
+    if (line.trim() && !cut) onLine(number, () => inspector.push(parse(line)));
     if (performance.now() - since < BREATH_MS) continue;
     progress(at / text.length);
     await new Promise((done) => { setTimeout(done); });
     since = performance.now();
   }
   if (!inspector.fold.header) throw new TraceError('line 1: the trace is empty; it begins with a header event');
-  return onLine(number, () => inspector.close());
+  return { ...onLine(number, () => inspector.close()), cut };
 }
 
 function onLine(number, read) {
@@ -36,6 +37,16 @@ function onLine(number, read) {
     return read();
   } catch (error) {
     throw new TraceError(`line ${number}: ${error.message.replace(/^event: /, '')}`);
+  }
+}
+
+/** Whether a line is whole. NaN and Infinity are no JSON, but no cut either. */
+function isJson(line) {
+  try {
+    JSON.parse(line.replace(/NaN|Infinity/g, '0'));
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -108,10 +119,8 @@ class Inspector {
 
   /** Violations of a step, as far as it was recorded: without a commit nothing was emitted. */
   _check(lane, frame, result) {
-    if (!frame.rows.every((row) => Object.hasOwn(frame.fed, row))) {
-      result.unchecked.push(frame.step);
-      return [];
-    }
+    if (!frame.rows.every((row) => Object.hasOwn(frame.fed, row))) (frame.positions.length ? result.partial : result.unchecked).push(frame.step);
+    if (!frame.positions.length) return [];
     if (!frame.emitted.length) frame.emitted = frame.rows.map(() => []);
     return result.checker.frame(lane, frame, this.fold.header);
   }
@@ -157,10 +166,10 @@ function pairs(logits) {
   return [logits?.reference, logits?.lane].every((side) => Array.isArray(side) && side.length === 2 && side.every(Number.isFinite));
 }
 
-const newResult = (lane) => ({ lane, first: null, counts: {}, steps: 0, unchecked: [], violations: [], claimed: [], ended: false, checker: new Checker() });
+const newResult = (lane) => ({ lane, first: null, counts: {}, steps: 0, unchecked: [], partial: [], violations: [], claimed: [], ended: false, checker: new Checker() });
 
 /** Where the trace's own violation events and this check differ: as many lines as there are differences. */
 function differences(violations, claimed) {
   const found = violations.map(({ step, invariant, row }) => `${step} ${invariant} ${row}`);
-  return { missing: found.filter((v) => !claimed.includes(v)), forged: [...new Set(claimed)].filter((v) => !found.includes(v)) };
+  return { claims: claimed.length, missing: found.filter((v) => !claimed.includes(v)), forged: [...new Set(claimed)].filter((v) => !found.includes(v)) };
 }

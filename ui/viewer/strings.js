@@ -225,7 +225,7 @@ export function tn(key, n) {
 }
 
 /** A lane's name as people read it. */
-export const laneName = (lane) => t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : /^[a-z]{1,8}$/.test(lane) ? lane.toUpperCase() : lane);
+export const laneName = (lane) => t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : lane);
 
 /** What else is to say of a lane beside its method: "dsd_visible_pads" is DSD with visible pads. */
 export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ') : undefined);

@@ -10,6 +10,8 @@ export const DROP = {
   asked: 'This link leads into the file {name}, which is on somebody’s machine: drop it here to see it at round {step}.',
   other: 'This is not the file that the link was made from (another digest).',
   clean: 'no invariant broken', broken: '{what} broken', steps: { one: '{n} step checked', other: '{n} steps checked' },
+  nothing: 'nothing to check', noStep: 'no step', noForward: '{steps}, none with its forward', partial: 'without their KV (input, positions and output only): {steps}',
+  cut: 'The last line is cut off; what comes before it was read.', noLane: 'The header names no lane: there is nothing to check.',
   unchecked: 'not recorded far enough to check: {steps}', unended: 'the lane has no end',
   first: 'First violation', head: ['Row', 'Round', 'Slot', 'Expected', 'Actual'], noSlot: 'none',
   show: 'Show it', link: 'Copy link', linkCopied: 'Link copied. Who opens it is asked for the file.', json: 'Copy as JSON', jsonCopied: 'JSON copied.', save: 'Save as JSON',
@@ -25,5 +27,6 @@ export const DROP = {
   },
   writer: 'From your own engine', writerNote: 'Twenty lines of Python write such a file:', copy: 'Copy', copied: 'Copied.',
   claim: '{name}, checked here.', claimClean: '{lane}: no invariant broken in {steps}.', claimBroken: '{lane}: {what} broken in round {step}, row {row}.',
+  claimNothing: '{lane}: nothing to check.',
   gist: 'Checked in this browser against six invariants of batch decoding. The file has not left this machine.',
 };
