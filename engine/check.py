@@ -146,6 +146,9 @@ def check_fed(frame: Frame, i: int, content: list[int], scheme: str, offsets: di
         yield _violation("input", row, frame.slots[i], len(content) - 1, first, "column 0 is fed at the wrong index")
         return
     columns = len(fed) - first
+    if len(frame.tokens[i]) < columns:
+        yield _violation("input", row, -1, columns, len(frame.tokens[i]), f"{columns} tokens should be fed")
+        return
     skip = len(frame.tokens[i]) - columns if first == 0 and frame.layout == "left" else 0  # pads in front
     for owner, column in enumerate(range(skip, skip + columns), first):
         slot, token, position = frame.slots[i] + column, frame.tokens[i][column], frame.positions[i][column]

@@ -13,6 +13,7 @@ COMMANDS = {
     "fetch": "fetch and convert the embedded model, with a progress bar",
     "inspect": "check a trace against the invariants: the first violation of each lane",
     "verify": "every method against plain decoding of each row alone: matches, and the class of every difference",
+    "bitwise": "slots against each row alone, bit for bit, where this machine's kernels allow it",
     "certify": "teacher-force a trace's rows: from which token on is an output wrong?",
     "kvcheck": "hold a run's KV cache against a fresh prefill: the first layer and slot that differ",
     "attention": "the share of attention mass on pads and dead slots, for one step",

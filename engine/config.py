@@ -69,6 +69,11 @@ MAX_NEW = 4096
 MAX_STEP = 10**6
 
 
+def is_step(value: object) -> bool:
+    """Whether an arrival is a moment on the clock of the steps."""
+    return isinstance(value, int | float) and isfinite(value) and 0 <= value <= MAX_STEP
+
+
 class ConfigError(ValueError):
     """A configuration that cannot run: says which field, which value, and what would work."""
 
@@ -106,8 +111,9 @@ class RunConfig:
     top_p: float = 1.0
     seed: int = 0
     faults: frozenset[str] | None = None  # None: those the method was published with
-    fidelity: str = "exact"  # paper: as the published code does it (engine.methods.published)
+    fidelity: str = "exact"  # paper: as the published code does it; bitwise: slots with fixed shapes (engine.bitwise)
     arrivals: tuple[float, ...] | str = ()  # a step for each prompt, or "poisson:RATE" (see engine.arrivals)
+    processors: str = "refuse"  # a model that asks for penalties is refused; "none": decode without them, on all sides
     chat: bool = True  # prompts go through the chat template
     dtype: str = "float32"
     device: str = "cpu"
@@ -116,7 +122,8 @@ class RunConfig:
         self._choice("method", METHODS)
         self._choice("proposer", PROPOSERS)
         self._choice("sampling", ("greedy", "shared_noise", "rejection"))
-        self._choice("fidelity", ("exact", "paper"))
+        self._choice("fidelity", ("exact", "paper", "bitwise"))
+        self._choice("processors", ("refuse", "none"))
         self._choice("grouping", ("content", "paper", "none"))
         self._choice("dtype", ("float32", "float64", "bfloat16", "float16"))
         self._range("k", 1, MAX_K)
@@ -167,11 +174,14 @@ class RunConfig:
                 rate = 0.0
             if not 1e-3 <= rate <= 1e3:
                 raise ConfigError("arrivals", self.arrivals, f"write {POISSON}RATE with a rate from 0.001 to 1000")
-        elif not all(isinstance(t, int | float) and isfinite(t) and 0 <= t <= MAX_STEP for t in self.arrivals):
+        elif not isinstance(self.arrivals, tuple) or not all(map(is_step, self.arrivals)):
             raise ConfigError("arrivals", self.arrivals, f"give steps from 0 to {MAX_STEP}, one for each prompt")
 
     def _fidelity(self) -> None:
-        if self.fidelity == "exact":
+        if self.fidelity == "bitwise" and (self.method != "slots" or self.sampling != "greedy"):
+            works = "method='slots' with sampling='greedy': only there shapes are fixed"
+            raise ConfigError("fidelity", self.fidelity, works)
+        if self.fidelity != "paper":
             return
         if self.method not in PUBLISHED_EXACT:
             works = (
@@ -250,6 +260,6 @@ class RunConfig:
             values["faults"] = frozenset(values["faults"])
         for field, kind in (("adapt", frozenset), ("costs", tuple)):
             values[field] = kind(values.get(field, ()))
-        arrivals = values.get("arrivals", ())
+        arrivals = values.get("arrivals") or ()
         values["arrivals"] = arrivals if isinstance(arrivals, str) else tuple(arrivals)
         return cls(**values)

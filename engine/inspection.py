@@ -3,6 +3,7 @@
 The trace's own violation events are not believed; where they say something else, that is reported beside.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.check import Checker
@@ -133,15 +134,22 @@ class Inspector:
 def inspect(reading: Reading) -> list[Inspected]:
     """Every lane of a trace. Raises TraceError, whose message names the line."""
     inspector = Inspector()
+    for _ in pushed(reading, inspector):
+        pass
+    try:
+        return inspector.close()
+    except TraceError as error:
+        raise TraceError(f"line {reading.number}: {error}") from None
+
+
+def pushed(reading: Reading, inspector: Inspector) -> Iterator[Event]:
+    """The events of a trace, each after the inspector has taken it. Raises TraceError, whose message names the line."""
     for number, event in reading:
         try:
             inspector.push(event)
         except TraceError as error:
             raise TraceError(f"line {number}: {error}") from None
-    try:
-        return inspector.close()
-    except TraceError as error:
-        raise TraceError(f"line {reading.number}: {error}") from None
+        yield event
 
 
 def in_words(error: Exception) -> str:

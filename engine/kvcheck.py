@@ -47,8 +47,8 @@ class RowEntries:
 class KvDifference:
     """The first entry of a row that is not a fresh prefill's: lowest layer, then lowest slot.
 
-    `token`: index of the content token that belongs there. `keys`, `values`: largest difference of one number. `seen`:
-    slots that the row sees, which should be `token + 1` or more; a row that sees too many or too few has layer -1.
+    `token`: index of the content token that belongs there. `keys`, `values`: largest difference of one number. `seen`,
+    `content`: slots that the row sees and tokens that it should see; where only these differ, the layer is -1.
     """
 
     step: int

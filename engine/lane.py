@@ -12,6 +12,7 @@ from torch import Tensor
 
 from engine import accept, check, feed, trace
 from engine.arrivals import step_of
+from engine.bitwise import shapes_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
 from engine.config import RunConfig
@@ -55,6 +56,7 @@ class Lane(Scribe):
         self._spans: list[list] = []
         self.noise = noise_of(config)
         self.lengths = Lengths(config)
+        self.shapes = shapes_of(config, [p["ids"] for p in header.prompts])
         self.states: States | None = None  # what the last forward leaves for a drafter that reads hidden states
         self.counts = {
             "rounds": 0,
@@ -80,6 +82,10 @@ class Lane(Scribe):
         t = self.config.k + 1 if self.proposer else 1
         longest = max(len(r.ids) for r in self.rows)
         return PaddedCache(self.layers, rows or len(self.rows), longest + 2 * t, 2 * t, self.config.device)
+
+    def fixed(self, fed: feed.Feed, prefill: bool = False) -> feed.Feed:
+        """`fed` in the shape that the bitwise mode asks for; otherwise as it is."""
+        return self.shapes.fixed(fed, self.pair.pad_id if prefill else None) if self.shapes else fed
 
     def schedule(self, rows: list[Row], group: int = 0) -> trace.Event:
         """Begin a step with these rows."""

@@ -13,6 +13,7 @@ from engine.digest import file_sha256, weights_sha256
 from engine.load import ModelError, find, load_model, load_tokenizer
 from engine.pieces import pieces
 from engine.probe import probe
+from engine.processors import refuse_processors
 from engine.propose.self_skip import layers_of, skip_layers
 from engine.support import longest_exact, refuse
 from engine.train import draft_small, head_shard
@@ -74,7 +75,7 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     """The pair that `config` names: target and draft by shelf name, local folder or hub name.
 
     `progress(stage, fraction)` is called while something long happens. Raises ModelError, ShelfError (the shelf's
-    model cannot be fetched) or UnsupportedModel (its rows would depend on their batch mates).
+    model cannot be fetched), UnsupportedModel (its rows would depend on their batch mates) or UnsupportedProcessor.
     """
     report = progress or (lambda stage, fraction: None)
     place = find(config.target, cache, progress)
@@ -84,6 +85,7 @@ def load_pair(config: RunConfig, cache: Path = shelf.CACHE, progress: shelf.Prog
     tokenizer = load_tokenizer(place)
     target = load_model(place, config.dtype, config.device)
     refuse(target, config.max_new)
+    refuse_processors(target.generation_config, config, config.target)
     names = {"target": config.target}
     draft, width, folder = None, tokens_of(tokenizer), place
     if config.proposer == "self_skip":

@@ -16,19 +16,23 @@ class RecorderError(ValueError):
 
 @dataclass(slots=True)
 class Observed:
-    """`seen` [B, S + T]: slots that the row's last query was shown, `held` = S: slots in the cache before."""
+    """`seen` [B, S + T]: slots that the row's last query was shown (all, without a mask), `held` = S: slots in the
+    cache before.
+    """
 
     ids: Tensor  # [B, T] int64
     seen: Tensor  # [B, S + T] bool
     held: int
     cache: Cache | None
+    masked: bool  # the loop gave a mask
     positions: Tensor | None = None  # [B, T] int64
 
-    def owners(self, i: int, ids: list[int]) -> list[int]:  # [T]
+    def owners(self, i: int, ids: list[int], longest: int) -> list[int]:  # [T]
         """The content index of each column of batch row i whose committed ids are `ids`; -1 for pads and filler.
 
         Behind a cache: the last committed token, then drafts as far as the mask shows columns. Without one the ids
-        lie at the end of the row or at its start; failing both, they are what the mask shows.
+        lie at the end of the row, or at its start: then drafts follow where a mask shows them, or, as without a mask
+        pads look the same, where this row is the `longest`; failing both, the ids are what the mask shows.
         """
         t = self.ids.shape[1]
         shown = [n for n, yes in enumerate(self.seen[i, self.held :].tolist()) if yes]
@@ -38,7 +42,9 @@ class Observed:
         first = next((at for at in (t - len(ids), 0) if at >= 0 and fed[at : at + len(ids)] == ids), None)
         if first is None:
             return [shown.index(n) if n in shown else -1 for n in range(t)]
-        return [n - first if first <= n < first + len(ids) else -1 for n in range(t)]
+        end = first + len(ids)
+        end += sum(n >= end for n in shown) if self.masked or len(ids) == longest else 0
+        return [n - first if first <= n < end else -1 for n in range(t)]
 
     def solid(self, i: int) -> bool:
         """Whether the slots that batch row i sees lie together, up to the new ones: no hole, pads in front only."""
@@ -67,7 +73,7 @@ def observe(args: tuple, kwargs: dict) -> Observed:
     mask = kwargs.get("attention_mask", args[1] if len(args) > 1 else None)
     cache = kwargs.get("cache", kwargs.get("past_key_values"))
     held = width(cache)
-    return Observed(ids, shown(mask, held, ids), held, cache)
+    return Observed(ids, shown(mask, held, ids), held, cache, mask is not None)
 
 
 def width(cache: Cache | None) -> int:

@@ -7,26 +7,22 @@ Observed: ids, mask and cache of every forward, the position ids that reach the 
 each cache entry has gone since, found by its key (`engine.fingerprint`). So what a loop does to the cache between two
 forwards is in the trace, whoever did it.
 
-What it cannot know: which token was committed, before the next forward feeds it. A loop that feeds one token per row
-needs nothing more; the last token, and every forward of a loop that feeds drafts, must be told by `commit`. Without a
-mask or `prompts`, pads pass for words. How a copy was made is not seen: its bytes are 0 in the trace. Every call of the
-model counts as a step, so a drafter must be another one. Refused: beam search, prompts in several chunks, caches other
-than DynamicCache.
+What it cannot know: which tokens were committed, before the next forward feeds the last of them; so the end of a run
+must be told by `commit`. In between it goes by what is fed, and drafts count as accepted where the row goes on to see
+their entries, unless `commit` says otherwise. Without a mask or `prompts`, pads pass for words. How a copy was made is
+not seen: its bytes are 0 in the trace. Every call of the model counts as a step, so a drafter must be another one.
+Refused: beam search, prompts in several chunks, caches other than DynamicCache.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
-import torch
-import transformers
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from engine import trace
 from engine.fingerprint import fingerprints, moves, owner_of, sources
-from engine.models import describe, pad_id_of, position_scheme, stop_ids_of
 from engine.observed import Observed, PositionHooks, RecorderError, observe
 from engine.runs import compress, kv_runs
 from engine.support import refuse
@@ -59,6 +55,7 @@ class Recorder:
         self.out = TraceFile(Path(path), LANE, tokenizer)
         self.rows: list[int] = []  # of the last forward, in batch order
         self.marks: dict[int, list[bytes]] = {}  # each row's entries after the last forward
+        self.drafts: dict[int, list[int]] = {}  # that each row was fed in the last forward
         self.found: dict[int, list[int]] = {}  # each row's entries now: the slots that they had then, -1 for none
         self.now: Observed | None = None
         self.handles = [
@@ -107,6 +104,8 @@ class Recorder:
 
     def _after(self, model: nn.Module, args: tuple, kwargs: dict, out: object) -> None:
         now = self.now
+        if not hasattr(out, "logits"):
+            raise RecorderError("the model returns a tuple: leave return_dict as it is")
         now.positions = self.positions.take(now.ids)
         live = [(i, row) for i, row in enumerate(self.rows) if not self.out.lane.rows[row].done]
         self.out.step += 1
@@ -126,32 +125,26 @@ class Recorder:
         if len(ids) != len(now.ids) or not all(ids):
             raise RecorderError(f"{len(ids)} prompts for {len(now.ids)} batch rows; none may be missing or empty")
         self.rows = list(range(len(ids)))
-        header = trace.Header(
-            title="recorded from a Hugging Face loop",
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            models={"target": describe(self.model, self.name, "")},
-            dtype=str(self.model.dtype).removeprefix("torch."),
-            device=str(self.model.device),
-            versions={"torch": torch.__version__, "transformers": transformers.__version__},
-            machine={},
-            stop_ids=sorted(stop_ids_of(self.model)),
-            pad_id=pad_id_of(self.model, self.out.tokenizer),
-            positions=position_scheme(self.model),
-            chat=False,
-            prompts=[{"row": n, "text": "", "ids": p, "arrive": 0} for n, p in enumerate(ids)],
-            lanes=[{"lane": LANE, "config": {"sampling": "sampled" if self.sampled else "greedy"}}],
-        )
-        self.out.header(header)
+        self.out.begin(self.model, self.name, ids, {"sampling": "sampled" if self.sampled else "greedy"})
 
     def _fed_next(self, now: Observed, rows: list[int]) -> dict[int, list[int]]:
         """What the last forward must have committed, as this one feeds it."""
         if now.held == 0:  # everything is fed again
             known = {row: len(self.out.lane.rows[row].ids) for row in rows}
-            return {row: now.ids[i][now.seen[i]].tolist()[known[row] :] for i, row in enumerate(rows)}
-        if now.ids.shape[1] > 1:
-            works = "tell what each row got by commit(), after every forward"
-            raise RecorderError(f"a forward feeds {now.ids.shape[1]} tokens per row: {works}")
-        return {row: now.ids[i].tolist() for i, row in enumerate(rows)}
+            new = {row: now.ids[i][now.seen[i]].tolist()[known[row] :] for i, row in enumerate(rows)}
+            if any(len(ids) > 1 for ids in new.values()):
+                raise RecorderError("rows are fed again with several new tokens: tell which were committed by commit()")
+            return new
+        found = {}
+        for i, row in enumerate(rows):
+            drafts = self.drafts.get(row, [])
+            kept = int(now.seen[i, : now.held].sum()) - len(self.out.lane.rows[row].ids) if drafts else 0
+            if not 0 <= kept <= len(drafts):
+                seen = f"row {row} sees {kept:+d} slots besides what it had committed, after {len(drafts)} drafts"
+                works = "tell what each row got by commit(), or give `prompts` if the first forward fed drafts"
+                raise RecorderError(f"{seen}: {works}")
+            found[row] = [*drafts[:kept], int(now.ids[i, 0])]
+        return found
 
     def _cache(self, now: Observed, live: list[tuple[int, int]]) -> None:
         """What happened to the cache since the last forward, and which of its slots are seen now."""
@@ -178,16 +171,20 @@ class Recorder:
     def _forward(self, now: Observed, live: list[tuple[int, int]], logits: Tensor) -> None:
         """What was fed and chosen, and the entries that were written."""
         held, t = now.held, now.ids.shape[1]
-        owners = [now.owners(i, self.out.lane.rows[row].ids) for i, row in live]
+        contents = [self.out.lane.rows[row].ids for _, row in live]
+        longest = max(map(len, contents))
+        owners = [now.owners(i, ids, longest) for (i, _), ids in zip(live, contents, strict=True)]
         last = [max(n for n, o in enumerate(mine) if o >= 0) for mine in owners]
-        lens = [n if held else 0 for n in last]
+        lens = [mine[n] - len(ids) + 1 for mine, n, ids in zip(owners, last, contents, strict=True)]
+        fed = [now.ids[i].tolist() for i, _ in live]
+        self.drafts = {row: ids[n - k + 1 : n + 1] for (_, row), ids, n, k in zip(live, fed, last, lens, strict=True)}
         chosen = [now.chosen(i, logits, range(n - k, n + 1)) for (i, _), n, k in zip(live, last, lens, strict=True)]
         left = all(now.solid(i) for i, _ in live) if held else all(n == t - 1 for n in last)
         self.out.push(
             trace.Verify(
                 draft=self.out.step,
                 layout="left" if left else "right",
-                tokens=[now.ids[i].tolist() for i, _ in live],
+                tokens=fed,
                 lens=lens,
                 positions=[compress(now.positions[i].tolist()) for i, _ in live],
                 owners=[max(0, mine[0]) for mine in owners],
@@ -214,10 +211,11 @@ class Recorder:
             fed = self.out.pending[at] = replace(fed, choice=drawn)
         self.out.pieces(t for mine in ids for t in mine)
         accepted, kinds = [], []
-        for tokens, n, choice, mine in zip(fed.tokens, fed.lens, fed.choice, ids, strict=True):
-            pairs = zip(tokens[1 : n + 1], choice, strict=False)
-            accepted.append(next((j for j, (draft, best) in enumerate(pairs) if draft != best), n))
-            letters = "p" if self.out.step == 0 else "a" * accepted[-1] + ("b" if accepted[-1] == n else "c")
+        for drafts, choice, mine in zip((self.drafts[row] for row in rows), fed.choice, ids, strict=True):
+            pairs = enumerate(zip(drafts, choice, strict=False))
+            accepted.append(next((j for j, (draft, best) in pairs if draft != best), len(drafts)))
+            end = "b" if accepted[-1] == len(drafts) else "c"
+            letters = "a" * accepted[-1] + ("p" if self.out.step == 0 and not drafts else end)
             kinds.append(letters[: len(mine)].ljust(len(mine), "m"))
         self.out.push(trace.Commit(draft=self.out.step, accepted=accepted, emitted=ids, kinds=kinds))
         for state in (self.out.lane.rows[row] for row in rows):

@@ -97,13 +97,13 @@ def halves(n: int) -> Iterator[int]:
 
 
 def smaller(n: int) -> list[int]:
-    """Numbers below n: the small ones first, then the next one.
+    """Numbers below n: 1, then n less a half, a quarter, ..., one.
 
-    >>> smaller(7), smaller(1)
-    ([1, 2, 4, 6], [])
+    >>> smaller(12), smaller(1)
+    ([1, 6, 9, 11], [])
     """
-    out = [1 << bit for bit in range(n.bit_length()) if 1 << bit < n]
-    return out if n - 1 in out or n == 1 else [*out, n - 1]
+    cuts = [n >> bit for bit in range(1, n.bit_length())]
+    return list(dict.fromkeys([1, *(n - cut for cut in cuts)])) if n > 1 else []
 
 
 def in_words(case: Case) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import torch
 import transformers
 
-from engine import equivalence, trace
+from engine import bitwise, equivalence, trace
 from engine.arrivals import arrivals_of
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
@@ -42,7 +42,8 @@ def session(
 
     Yields a header, the lanes' events, a compare event per row (unless `certify` is False) and an end per lane and
     for the session. `stop` is asked before every step. Lanes share target, draft and device of the first lane.
-    Raises ConfigError for prompts that cannot run and ModelError for a pair that cannot be loaded.
+    Raises ConfigError for prompts that cannot run, ModelError for a pair that cannot be loaded, and BitwiseError where
+    that mode does not hold on this machine.
     """
     first = next(iter(lanes.values()))
     pair = pair or load_pair(first)
@@ -55,6 +56,9 @@ def session(
         raise ConfigError("arrivals", other.arrivals, "the lanes of a session share their requests: give all the same")
     texts = [p if isinstance(p, str) else pair.decode(p) for p in prompts]
     header = header_of(lanes, pair, texts, ids, title, arrive)
+    for config in lanes.values():
+        if shapes := bitwise.shapes_of(config, ids):
+            bitwise.self_test(pair, shapes, min(config.batch or len(ids), len(ids)), config.k)
     yield from Session(lanes, pair, header, stop or (lambda: False), certify, observer)
 
 

@@ -10,6 +10,7 @@ Within a lane a step is these events, in this order (those in brackets only when
              -> [kv_op -> kv(reset)] -> [violation ...] -> [row_done ...] -> spans
 
 Lists that have one entry per row follow the row order of the step's `schedule`.
+A recorder that sees the cache only when it is read states copies and visibility just before `verify`.
 Regular tensors travel as runs; `engine.fold` (and `ui/viewer/fold.js`) give the full tensors back.
 Events other than `spans` and the machine part of `header` are deterministic.
 """
@@ -77,7 +78,7 @@ class Pieces(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule(Event):
-    """Rows decoded in this step, in batch order. `joined` and `left` since the lane's last step."""
+    """Rows of this step in batch order (published code keeps ended ones); who joined and left since the lane's last."""
 
     kind: ClassVar[str] = "schedule"
     rows: list[int]

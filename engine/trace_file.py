@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from transformers import PreTrainedTokenizerBase
+import torch
+import transformers
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from engine import trace
 from engine.fold import Fold
 from engine.frames import LaneState
+from engine.models import describe, pad_id_of, position_scheme, stop_ids_of
 from engine.pieces import pieces
 
 
@@ -25,12 +29,27 @@ class TraceFile:
     def lane(self) -> LaneState:
         return self.fold.lanes[self.name]
 
-    def header(self, header: trace.Header) -> None:
-        """Begin, with the words of the prompts where a tokenizer knows them."""
+    def begin(self, model: PreTrainedModel, name: str, prompts: list[list[int]], config: dict) -> None:
+        """Write the header: these prompts, in words where a tokenizer knows them, decoded by this model."""
         text = self.tokenizer.decode if self.tokenizer else (lambda _: "")
+        header = trace.Header(
+            title="recorded from a Hugging Face loop",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            models={"target": describe(model, name, "")},
+            dtype=str(model.dtype).removeprefix("torch."),
+            device=str(model.device),
+            versions={"torch": torch.__version__, "transformers": transformers.__version__},
+            machine={},
+            stop_ids=sorted(stop_ids_of(model)),
+            pad_id=pad_id_of(model, self.tokenizer),
+            positions=position_scheme(model),
+            chat=False,
+            prompts=[{"row": n, "text": text(ids), "ids": ids, "arrive": 0} for n, ids in enumerate(prompts)],
+            lanes=[{"lane": self.name, "config": config}],
+        )
         self.fold.push(header)
-        self._write([replace(header, prompts=[{**p, "text": text(p["ids"])} for p in header.prompts])])
-        self.pieces(t for p in header.prompts for t in p["ids"])
+        self._write([header])
+        self.pieces(t for ids in prompts for t in ids)
 
     def pieces(self, ids: Iterable[int]) -> None:
         """The texts of ids that are new to the trace."""

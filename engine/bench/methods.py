@@ -30,9 +30,10 @@ RECORDING = (*((Lane, name) for name in SCRIBE), (Session, "_number"), (Session,
 
 @dataclass(slots=True)
 class Timing:
-    """Wall seconds and tokens of each repetition; over all of them seconds by phase, bytes by kind of copy, totals."""
+    """Wall seconds, CPU seconds (of all threads) and tokens of each repetition; the rest is of all repetitions."""
 
     seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     phases: dict[str, float] = field(default_factory=dict)
     recording: float = 0.0
@@ -56,6 +57,11 @@ class Timing:
         """Tokens per second over those of `base`: the median over the repetitions, each against its neighbour."""
         return statistics.median(a / b for a, b in zip(self.rates, base.rates, strict=True))
 
+    def cpu_gain(self, base: "Timing") -> float:
+        """The same by CPU seconds, which other programs on the machine disturb less."""
+        rates = [[n / s for n, s in zip(t.tokens, t.cpu, strict=True)] for t in (self, base)]
+        return statistics.median(a / b for a, b in zip(*rates, strict=True))
+
 
 def measure(configs: dict[str, RunConfig], prompts: Sequence[str], repeats: int, pair: Pair) -> dict[str, Timing]:
     """Run the configurations in turn, `repeats` times round and every other time backwards, after one warm-up each."""
@@ -70,7 +76,7 @@ def measure(configs: dict[str, RunConfig], prompts: Sequence[str], repeats: int,
 
 def once(name: str, config: RunConfig, prompts: Sequence[str], pair: Pair, t: Timing) -> Timing:
     """One run, recorded as into a file; its figures are added to `t`."""
-    start, tokens, watch = time.perf_counter(), 0, Stopwatch()
+    start, cpu, tokens, watch = time.perf_counter(), time.process_time(), 0, Stopwatch()
     with watch.watch(*RECORDING):
         for event in session({name: config}, list(prompts), pair=pair, certify=False):
             with watch.running():
@@ -87,6 +93,7 @@ def once(name: str, config: RunConfig, prompts: Sequence[str], pair: Pair, t: Ti
             elif isinstance(event, End) and event.lane:
                 t.totals = {k: t.totals.get(k, 0) + n for k, n in event.totals.items()}
     t.seconds.append(time.perf_counter() - start)
+    t.cpu.append(time.process_time() - cpu)
     t.tokens.append(tokens)
     t.recording += watch.seconds
     return t

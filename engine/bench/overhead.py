@@ -33,22 +33,24 @@ def report(batch: int, proposer: str, k: int, max_new: int, repeats: int) -> Ite
         "slots": RunConfig(method="slots", **common),
         "rollback": RunConfig(method="rollback", **common),
     }
-    timings = measure(configs, PROMPTS[:batch], repeats, pair)
     yield f"{proposer}, K={k}, B={batch}, {max_new} tokens, {repeats} alternating runs; shares of the run's seconds"
+    timings = measure(configs, PROMPTS[:batch], repeats, pair)
     yield (
-        f"{'method':<15}{'of eqspec':>10}{'verify':>8}{'moving KV':>11}{'recording':>11}{'ms a round':>12}"
+        f"{'method':<15}{'of eqspec':>13}{'verify':>8}{'moving KV':>11}{'recording':>11}{'ms a round':>12}"
         f"{'moved MB':>10}{'compacted':>11}{'fed':>7}{'rounds':>8}"
     )
     for name, t in timings.items():
         moving = sum(map(t.share, MOVING))
         rounds = t.totals["rounds"]
+        gained = f"{t.gain(timings['eqspec']):.2f} ({t.cpu_gain(timings['eqspec']):.2f})"
         yield (
-            f"{name:<15}{t.gain(timings['eqspec']):>10.2f}{t.share('verify'):>8.1%}{moving:>11.2%}"
+            f"{name:<15}{gained:>13}{t.share('verify'):>8.1%}{moving:>11.2%}"
             f"{t.recording / sum(t.seconds):>11.2%}{1e3 * t.recording / rounds:>12.2f}"
             f"{t.megabytes('realign', 'join', 'split', 'grow'):>10.1f}{t.megabytes('compact'):>11.1f}"
             f"{t.totals['fed'] // repeats:>7}{rounds // repeats:>8}"
         )
-    yield "of eqspec: tokens per second. recording: the trace's events built, folded, checked and written as JSON."
+    yield "of eqspec: tokens per second, by wall seconds (by CPU seconds)."
+    yield "recording: the trace's events built, folded, checked and written as JSON."
     yield "moved: realign, join, split, grow. compacted: rows that take the place of one that left the batch."
 
 

@@ -62,11 +62,13 @@ class SlotCache(Cache):
     """R rows of `capacity` slots. `count[r]`: valid entries of row r, which are its content 0..count-1.
 
     `width`: slots ever used. `copied`: bytes gathered because the rows of a forward were no neighbours.
+    `whole`: every forward reads all slots, used or not, so that its shape does not depend on what they hold.
     """
 
-    def __init__(self, layers: int, rows: int, capacity: int, device: str = "cpu") -> None:
+    def __init__(self, layers: int, rows: int, capacity: int, device: str = "cpu", whole: bool = False) -> None:
         super().__init__(layers=[SlotLayer(self, first=n == 0) for n in range(layers)])
         self.rows, self.capacity, self.copied, self.width = rows, capacity, 0, 0
+        self.whole = whole
         self.shadow = torch.full((rows, capacity, 3), EMPTY, dtype=torch.int64, device=device)
         self.count = torch.zeros(rows, dtype=torch.int64, device=device)
         self.where: tuple[Tensor, Tensor, int] | None = None
@@ -146,8 +148,9 @@ class SlotCache(Cache):
 
         Two rows with counts 2 and 1, T=2:   row 0: 1 1 1 0 | 1 1 1 1    row 1: 1 1 0 0 | 1 1 1 0
         """
-        n = int(slots.max()) + 1
-        self.where, self.width = (rows, slots, n), max(self.width, n)
+        used = int(slots.max()) + 1
+        n = self.capacity if self.whole else used
+        self.where, self.width = (rows, slots, n), max(self.width, used)
         first, b = int(rows[0]), len(rows)
         neighbours = bool((rows == torch.arange(first, first + b, device=rows.device)).all())
         self.span = slice(first, first + b) if neighbours else None

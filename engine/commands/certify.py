@@ -14,34 +14,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", help="shelf name, folder or hub name (default: the trace's own)")
     parser.add_argument("--dtype", help="default: the trace's own")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument(
+        "--processors", help="none: without the penalties that the model asks for (default: the trace's)"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
     """One line per lane and row."""
     from engine.config import ConfigError, RunConfig
     from engine.equivalence import FLOOR, certify, witness_of
-    from engine.fold import fold
+    from engine.inspection import Inspector, pushed
     from engine.models import load_pair
     from engine.reading import Reading, open_trace
     from engine.trace import TraceError
 
-    reading = Reading(open_trace(args.trace))
+    reading, inspector = Reading(open_trace(args.trace)), Inspector()
     try:
-        events = [event for _, event in reading]
+        events = list(
+            pushed(reading, inspector)
+        )  # through the inspector for its limits; its findings are not asked for
+        state = inspector.fold
+        witnesses = {name: witness_of(events, name) for name in state.lanes}
     except TraceError as error:
         raise TraceError(f"{args.trace}: {error}") from None
-    if reading.cut:
-        print(f"line {reading.number}, the last one, was cut short: only what comes before it counts", file=sys.stderr)
-    try:
-        state = fold(events)
-        witnesses = {name: witness_of(events, name) for name in state.lanes}
     except (ValueError, LookupError, TypeError) as error:
         raise TraceError(f"{args.trace}: the events contradict each other: {error}") from None
+    if reading.cut:
+        print(f"line {reading.number}, the last one, was cut short: only what comes before it counts", file=sys.stderr)
     header, known = state.header, state.header.models.get("target")
     target = args.target or (known.get("name") if isinstance(known, dict) else None)
     if not isinstance(target, str) or not target:
         raise ConfigError("target", target, "this trace names no model; give --target")
-    config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device)
+    without = any(lane.config.get("processors") == "none" for lane in state.lanes.values())
+    processors = args.processors or ("none" if without else "refuse")
+    config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device, processors=processors)
     pair, judged, wrong = load_pair(config), 0, False
     noise = FLOOR[pair.target.dtype]
     for name, lane in state.lanes.items():

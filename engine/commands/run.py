@@ -35,6 +35,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--temperature", type=float, help="when sampling (default 1.0)")
     parser.add_argument("--top-k", type=int, default=0)
     parser.add_argument("--top-p", type=float, default=1.0)
+    parser.add_argument("--processors", default="refuse", help="none: leave out penalties that the model asks for")
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
     parser.add_argument("--refill", action="store_true", help="eqspec, slots: waiting rows replace those that end")
     parser.add_argument("--window", type=int, help="exspec: rows to choose from (default 4 times the batch)")
@@ -44,7 +45,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arrivals = "steps at which the prompts arrive, like 0,0,3,7, or poisson:0.5 (requests per step); implies --refill"
     parser.add_argument("--arrivals", help=arrivals)
-    parser.add_argument("--fidelity", default="exact", help="exact, or paper: eqspec and exspec as published")
+    parser.add_argument("--fidelity", default="exact", help="exact, paper (eqspec, exspec) or bitwise (slots)")
     faults = "; ".join(f"{method}: {', '.join(known)}" for method, known in FAULTS.items())
     parser.add_argument("--fault", action="append", help=f"keep only these faults, or 'none' ({faults})")
 
@@ -66,6 +67,7 @@ def config_of(args: argparse.Namespace) -> RunConfig:
         top_k=args.top_k,
         top_p=args.top_p,
         chat=not args.raw,
+        processors=args.processors,
         refill=args.refill or (bool(args.arrivals) and args.method in REFILLING),
         window=args.window,
         grouping=args.grouping,

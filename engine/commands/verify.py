@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drafting.add_arguments(parser)
     parser.add_argument("--target", default="smollm2-135m", help="shelf name, folder or hub name")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--processors", default="refuse", help="none: leave out penalties that the model asks for")
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template")
     parser.add_argument("--fault", action="append", help="a fault for the methods that know it, or 'none' (see run)")
     parser.add_argument("--shrink", type=Path, metavar="FILE", help="write the smallest failing batch here, as a test")
@@ -40,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
     prompts = read_prompts(args.prompts)[: args.limit]
     if not prompts:
         raise ConfigError("prompts", str(args.prompts), "the file has no prompts; write one a line")
-    if args.shrink and not args.shrink.parent.is_dir():
+    if args.shrink and (args.shrink.is_dir() or not args.shrink.parent.is_dir()):
         raise ConfigError("shrink", str(args.shrink), "choose a file in a folder that exists")
     from engine.models import load_pair
     from engine.report import verify, wrong
@@ -63,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
         args.shrink.write_text(smallest, encoding="utf-8")
         say(f"{args.shrink}: the smallest batch that still fails; run it with pytest")
     elif args.shrink:
-        say("--shrink: nothing failed, nothing was written")
+        say("--shrink: nothing was written, as no method that counts has failed")
     return int(bool(wrong(results)))
 
 
@@ -111,6 +112,7 @@ def config_of(args: argparse.Namespace, dtype: str, batch: int, method: str) -> 
         dtype=dtype,
         device=args.device,
         chat=not args.raw,
+        processors=args.processors,
     )
 
 
@@ -134,13 +136,16 @@ def print_table(results: list) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="against plain decoding of each row alone", caption="* as published: broken, not judged")
+    table = Table(
+        title="against plain decoding of each row alone", caption="torn: broken invariants; * broken as published"
+    )
     for name in ("method", "batch", "dtype"):
         table.add_column(name)
-    for name in ("rows", "exact", "prefix", "round", "bug", "noise"):
+    for name in ("rows", "exact", "prefix", "round", "bug", "torn", "noise"):
         table.add_column(name, justify="right")
     for r in results:
-        cells = (r.rows, f"{r.exact:.1%}", f"{r.prefix:.1%}", r.count("rounding"), r.count("bug"), f"{r.noise:.1e}")
+        classes = (r.count("rounding"), r.count("bug"), r.violations)
+        cells = (r.rows, f"{r.exact:.1%}", f"{r.prefix:.1%}", *classes, f"{r.noise:.1e}")
         name = f"{r.method}*" if r.broken else r.method
         table.add_row(name, str(r.batch), r.dtype, *map(str, cells))
     Console().print(table)

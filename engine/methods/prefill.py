@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 
 from engine import feed
+from engine.bitwise import by_four
 from engine.cache import TargetCache
 from engine.lane import Lane
 from engine.row import Row
@@ -22,11 +23,11 @@ def prefill(lane: Lane, cache: TargetCache, side: str) -> Iterator[Event]:
 def prefill_rows(lane: Lane, cache: TargetCache, rows: list[Row], side: str) -> Iterator[Event]:
     """The same for some rows: a step of its own in which they enter the batch or the window."""
     yield lane.schedule(rows)
-    fed = feed.prompts(rows, side, lane.pair.pad_id, lane.config.device)
+    fed = lane.fixed(feed.prompts(rows, side, lane.pair.pad_id, lane.config.device), prefill=True)
     width = fed.tokens.shape[1]
     last = torch.tensor([width - 1 if side == "left" else len(r.ids) - 1 for r in rows], device=fed.tokens.device)
     keep, column = last.unique(return_inverse=True)
-    out = lane.verify(cache, fed, keep)
+    out = lane.verify(cache, fed, by_four(keep) if lane.shapes else keep)
     logits = out.logits[torch.arange(len(rows), device=last.device), column][:, None]  # [B, 1, V]
     if lane.proposer:
         lane.proposer.open(rows, lane.states)

@@ -22,7 +22,9 @@ def slots(lane: Lane) -> Iterator[Event]:
     """
     config, pool = lane.config, pool_of(lane.config, lane.rows)
     capacity = max(r.prompt + min(config.max_new, r.context - r.prompt) for r in lane.rows) + config.k + 1
-    cache = SlotCache(lane.layers, config.places(len(lane.rows)), capacity, config.device)
+    capacity = lane.shapes.capacity if lane.shapes else capacity
+    places = config.places(len(lane.rows))
+    cache = SlotCache(lane.layers, places, capacity, config.device, whole=bool(lane.shapes))
     rows: list[Row] = []
     while rows or pool.next_arrival is not None:
         if new := pool.admit(lane.step + 1):
@@ -45,10 +47,10 @@ def speculate(lane: Lane, cache: SlotCache, rows: list[Row]) -> Iterator[Event]:
     yield lane.schedule(rows)
     draft = lane.propose(rows, [r.room - 1 for r in rows])
     yield from lane.proposed(rows, draft)
-    fed = feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone())
-    out = lane.verify(cache, fed)
-    accepted, token = lane.choose(rows, out.logits, draft)
-    yield from lane.verified(cache, fed, out.logits, accepted, "slots", token=token)
+    fed = lane.fixed(feed.round_of(rows, draft.tokens, draft.lens, cache.count[: len(rows)].clone()))
+    logits = lane.verify(cache, fed).logits[:, : draft.tokens.shape[1] + 1]
+    accepted, token = lane.choose(rows, logits, draft)
+    yield from lane.verified(cache, fed, logits, accepted, "slots", token=token)
     yield lane.commit(rows, draft, accepted, token)
 
 

@@ -1,10 +1,17 @@
-"""A trace written by README's 20 lines opens on the page like any other."""
+"""Traces of other engines, by README's 20 lines and by the recorder, are on the page what they are in Python."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from engine.fold import fold
+from engine.recorder import Recorder
+from engine.trace import read_lines
+from tests.browser.test_fold_port import JS, as_data
+from tests.engine import tiny
+from tests.engine.test_recorder import speculative
 from tests.engine.test_writer import PROMPTS, engine
 
 
@@ -20,3 +27,23 @@ def test_it_plays_without_an_error(bare: bool, open_page: Callable, static_site:
     page.wait_for_selector("#ragged-debugger")
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
     page.wait_for_function("window.__ragged.tensors.idle()")
+
+
+@pytest.mark.parametrize("kind", ["written", "recorded"])
+def test_the_browser_folds_it_into_the_same_frames(
+    kind: str, open_page: Callable, static_site: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    if kind == "written":
+        engine(path, forget=True)
+    else:
+        with Recorder(tiny.target("llama"), path) as recorder:
+            speculative(tiny.target("llama"), recorder)
+    text = path.read_text()
+    expected = as_data(fold(read_lines(text.splitlines())))
+    found = json.loads(open_page(f"{static_site}/blank").evaluate(JS, text))
+    for name, lane in expected["lanes"].items():
+        for want, got in zip(lane["frames"], found["lanes"][name]["frames"], strict=True):
+            assert got == want, f"step {want['step']}"
+    del expected["last_seq"], found["last_seq"]  # README's writer does not number its events
+    assert found == expected

@@ -220,7 +220,20 @@ def test_a_list_of_another_length_than_the_prompts_is_refused(arrivals: tuple) -
 
 @pytest.mark.parametrize(
     "arrivals",
-    [(-1.0,), (float("nan"),), (float("inf"),), ("3",), (1e9,), "poisson:", "poisson:0", "poisson:x", "soon"],
+    [
+        (-1.0,),
+        (float("nan"),),
+        (float("inf"),),
+        ("3",),
+        (1e9,),
+        None,
+        3,
+        [0.0],
+        "poisson:",
+        "poisson:0",
+        "poisson:x",
+        "soon",
+    ],
 )
 def test_impossible_arrivals_are_refused(arrivals: object) -> None:
     with pytest.raises(ConfigError, match="arrivals="):

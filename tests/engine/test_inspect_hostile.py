@@ -80,6 +80,19 @@ def test_a_hostile_trace_gives_one_clear_line(text: str | bytes, tmp_path: Path,
     assert "trace.jsonl: " in err
 
 
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_certify_refuses_it_too_before_any_model_is_loaded(
+    text: str | bytes, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.models.load_pair", lambda config: pytest.fail("a model was loaded"))
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert cli.main(["certify", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1), err
+    assert len(err) < 500
+
+
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert cli.main(["inspect", str(tmp_path)]) == 2
     assert cli.main(["inspect", str(tmp_path / "none.jsonl")]) == 2

@@ -86,13 +86,14 @@ def test_a_wrong_choice_leaves_the_cache_right() -> None:
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_the_evidence_is_the_numbers_and_not_the_shadow(layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = PaddedLayer.gather
+    real = PaddedLayer.take
 
-    def one_off(self: PaddedLayer, flat: Tensor, rows: int, slots: int, source: object = None) -> None:
-        wrong = self.owner.layers.index(self) == layer
-        real(self, (flat - 1).clamp(min=0) if wrong else flat, rows, slots, source)
+    def one_off(self: PaddedLayer, pieces: object, rows: int, origin: object = None) -> None:
+        real(self, pieces, rows, origin)
+        if self.owner.layers.index(self) == layer:
+            self.keys, self.values = self.keys.roll(1, dims=1), self.values.roll(1, dims=1)
 
-    monkeypatch.setattr(PaddedLayer, "gather", one_off)
+    monkeypatch.setattr(PaddedLayer, "take", one_off)
     found = checked("eqspec").differences[0]
     assert found.layer == layer
 

@@ -7,6 +7,7 @@ import pytest
 from engine import session
 from engine.config import ConfigError
 from engine.fold import fold
+from engine.lane import Lane
 from engine.trace import Event, KvOp, RowDone, Schedule
 from tests.engine import tiny
 from tests.engine.watch import Watch
@@ -62,14 +63,30 @@ def test_a_group_whose_membership_stays_copies_nothing() -> None:
 
 
 @pytest.mark.parametrize("proposer", ["ngram", "draft_model"])
-def test_a_pool_of_200_short_rows_needs_memory_for_its_window_only(proposer: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "more", "places"),
+    [("exspec", {"window": 10}, 10), ("eqspec", {"refill": True}, 4), ("slots", {"refill": True}, 4)],
+)
+def test_a_pool_of_200_short_rows_needs_memory_for_its_window_only(
+    method: str, more: dict, places: int, proposer: str
+) -> None:
     watch, prompts = Watch(), [tiny.prompt(2 + n % 3, n) for n in range(200)]
-    events = play(prompts, watch=watch, proposer=proposer, batch=4, window=10, k=2, max_new=3)
+    lanes = {method: tiny.config(method, proposer=proposer, batch=4, k=2, max_new=3, **more)}
+    pair, seen = tiny.pair("llama", 0.1, stop_ids=()), {}
+
+    def observer(lane: Lane, *around: object) -> None:
+        watch(lane, *around)
+        seen["maps"] = max(seen.get("maps", 0), len(lane.fold.lanes[method].maps["target"]))
+        seen["columns"] = max(seen.get("columns", 0), lane.fold.lanes[method].frames[-1].width)
+
+    events = list(session(lanes, prompts, pair=pair, observer=observer, certify=False))
     assert sum(isinstance(e, RowDone) for e in events) == 200
-    assert watch.slot_rows == 10, "rows of the store"
+    assert watch.slot_rows == places, "rows of the store"
     assert watch.padded_rows <= 4, "rows of the rectangle"
+    assert seen["maps"] <= places + 4, "rows that the lane's own fold keeps, those that have just ended included"
+    assert seen["columns"] <= 2 + 2 + 3 + 2 * 3, "slots: the longest row and its spare columns"
     if proposer == "draft_model":
-        assert len(watch.lanes["exspec"].proposer.cache.layers[0].keys) == 10, "rows of the drafter's cache"
+        assert len(watch.lanes[method].proposer.cache.layers[0].keys) == places, "rows of the drafter's cache"
 
 
 def test_more_prompts_than_fit_one_batch_need_a_batch_size() -> None:

@@ -148,7 +148,7 @@ def test_pads_that_are_attended_are_reported_where_the_prompts_are_known(tmp_pat
 
 
 @torch.inference_mode()
-def speculative(model: PreTrainedModel, recorder: Recorder, spoil: str = "") -> list[list[int]]:
+def speculative(model: PreTrainedModel, recorder: Recorder, spoil: str = "", told: bool = True) -> list[list[int]]:
     """A small EQSPEC of somebody's own: two good drafts and a bad one, rows realigned by copying, all left-padded."""
     drafter = DRAFTERS[model.config.model_type]
     ids, mask = padded("left")
@@ -156,7 +156,8 @@ def speculative(model: PreTrainedModel, recorder: Recorder, spoil: str = "") -> 
     cache = DynamicCache(config=model.config)
     out = model(ids, attention_mask=mask, position_ids=right(mask, 0, ids.shape[1]), cache=cache)
     first = out.logits[:, -1].argmax(dim=-1).tolist()
-    recorder.commit([[t] for t in first])
+    if told:
+        recorder.commit([[t] for t in first])
     for row, token in zip(rows, first, strict=True):
         row.append(token)
     for turn in range(4):
@@ -171,7 +172,8 @@ def speculative(model: PreTrainedModel, recorder: Recorder, spoil: str = "") -> 
         for d, b in zip(drafts, best, strict=True):
             n = next((n for n in range(3) if d[n] != b[n]), 3)
             emitted.append([*d[:n], d[n] if spoil == "mismatch" and n < 3 else b[n]])
-        recorder.commit(emitted)
+        if told or turn == 3:
+            recorder.commit(emitted)
         old = [width + 1 - len(r) for r in rows]
         for row, new in zip(rows, emitted, strict=True):
             row.extend(new)
@@ -189,11 +191,12 @@ def speculative(model: PreTrainedModel, recorder: Recorder, spoil: str = "") -> 
     return rows
 
 
+@pytest.mark.parametrize("told", [True, False], ids=["told", "found_out"])
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_a_speculative_loop_that_realigns_by_itself_is_followed(family: str, tmp_path: Path) -> None:
+def test_a_speculative_loop_that_realigns_by_itself_is_followed(family: str, told: bool, tmp_path: Path) -> None:
     model = tiny.target(family)
     with Recorder(model, tmp_path / "t.jsonl") as recorder:
-        rows = speculative(model, recorder)
+        rows = speculative(model, recorder, told=told)
     found = inspected(tmp_path / "t.jsonl")
     assert (found.first, found.steps) == (None, 5)
     events = list(read_lines((tmp_path / "t.jsonl").read_text().splitlines()))
@@ -202,6 +205,22 @@ def test_a_speculative_loop_that_realigns_by_itself_is_followed(family: str, tmp
     lane = fold(events).lanes[LANE]
     assert [lane.rows[n].ids for n in range(3)] == rows
     assert [r.kinds.count("a") for r in lane.rows.values()] != [0, 0, 0]
+
+
+@pytest.mark.parametrize("how", ["assistant", "lookup"])
+def test_transformers_own_assisted_generation_is_clean(how: str, tmp_path: Path) -> None:
+    model, prompt = tiny.target("llama"), torch.tensor([PROMPTS[0]])
+    more = {"assistant_model": tiny.noisy(model, 0.2)} if how == "assistant" else {"prompt_lookup_num_tokens": 3}
+    with torch.inference_mode():
+        alone = greedy(model, PROMPTS[0], 12)
+    with Recorder(model, tmp_path / "t.jsonl", prompts=prompt):
+        out = model.generate(prompt, max_new_tokens=12, do_sample=False, pad_token_id=PAD, **more)
+    assert out[0, prompt.shape[1] :].tolist() == alone
+    found = inspected(tmp_path / "t.jsonl")
+    assert (found.first, found.unchecked) == (None, [])
+    ids = fold(read_lines((tmp_path / "t.jsonl").read_text().splitlines())).lanes[LANE].rows[0].ids
+    assert ids == [*PROMPTS[0], *alone][: len(ids)]
+    assert len(ids) > prompt.shape[1] + 4
 
 
 def test_an_entry_that_the_loop_copied_from_the_wrong_slot_is_found_in_the_cache_itself(tmp_path: Path) -> None:
@@ -237,6 +256,15 @@ def test_rows_that_leave_the_batch_are_known_by_their_cache(tmp_path: Path) -> N
     assert (found.first, found.steps) == (None, 5)
     events = list(read_lines((tmp_path / "t.jsonl").read_text().splitlines()))
     assert [e.rows for e in events if e.kind == "schedule"] == [[0, 1, 2]] * 3 + [[2, 0]] * 2
+
+
+def test_two_rows_with_the_same_prompt_are_kept_apart(tmp_path: Path) -> None:
+    model, (ids, mask) = tiny.target("llama"), padded("left", [PROMPTS[0], PROMPTS[1], PROMPTS[1]])
+    with Recorder(model, tmp_path / "t.jsonl"):
+        model.generate(ids, attention_mask=mask, max_new_tokens=5, do_sample=False, pad_token_id=PAD)
+    assert inspected(tmp_path / "t.jsonl").first is None
+    events = read_lines((tmp_path / "t.jsonl").read_text().splitlines())
+    assert {tuple(e.rows) for e in events if e.kind == "schedule"} == {(0, 1, 2)}
 
 
 def test_a_loop_without_a_cache_is_followed(tmp_path: Path) -> None:
@@ -293,12 +321,13 @@ def test_a_row_that_has_ended_is_not_followed_any_more(tmp_path: Path) -> None:
 # -- what cannot be recorded is refused in words --------------------------------------------------------------------
 
 
-def test_a_loop_with_drafts_that_tells_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_loop_with_drafts_that_tells_nothing_and_shows_no_mask_is_refused(tmp_path: Path) -> None:
     model, (ids, mask) = tiny.target("llama"), padded("left")
     cache = DynamicCache(config=model.config)
     with torch.inference_mode(), Recorder(model, tmp_path / "t.jsonl") as recorder:
         model(ids, attention_mask=mask, cache=cache)
-        with pytest.raises(RecorderError, match=r"2 tokens per row: tell what each row got by commit\(\)"):
+        model(ids[:, :2], cache=cache)
+        with pytest.raises(RecorderError, match=r"row 1 sees \+6 slots .*: tell what each row got by commit\(\)"):
             model(ids[:, :2], cache=cache)
         with pytest.raises(RecorderError, match="got 1 rows; the last forward had 3"):
             recorder.commit([[1]])

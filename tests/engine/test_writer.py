@@ -154,6 +154,19 @@ def test_without_kv_what_was_fed_is_checked(tmp_path: Path, capsys: pytest.Captu
     assert "first violation: contiguity in step 3, row 2" in out
 
 
+def test_a_row_whose_prompt_was_not_fed_whole_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kv in (True, False):
+        trace = writer()(tmp_path / "t.jsonl", "tiny", [[5, 6, 7, 8]])
+        trace.step([0], [[9]], [[5, 6, 7]], [[0, 1, 2]], [0], [0], [[9]])
+        lines = (tmp_path / "t.jsonl").read_text().splitlines(keepends=True)
+        (tmp_path / "t.jsonl").write_text("".join(line for line in lines if kv or '"event": "kv"' not in line))
+        code, out = inspected(tmp_path / "t.jsonl", capsys)
+        assert code == 1
+        assert (
+            "token 3 is neither fed nor in the cache" if kv else "expected 4, found 3: 4 tokens should be fed"
+        ) in out
+
+
 def test_a_last_line_that_was_cut_is_told_and_the_rest_is_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

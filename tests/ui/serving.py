@@ -73,7 +73,7 @@ def messages(response: httpx.Response) -> Iterator[Message]:
 def listen(url: str, last: str = "") -> Iterator[Iterator[Message]]:
     """Open an event stream, as an EventSource does that has seen event id `last`."""
     headers = {"Last-Event-ID": last} if last else {}
-    with httpx.stream("GET", url, headers=headers, timeout=20) as response:
+    with httpx.stream("GET", url, headers=headers, timeout=60) as response:
         assert response.status_code == 200, response.read()
         yield messages(response)
 

