@@ -138,6 +138,20 @@ def test_what_is_no_trace_is_refused_in_words(open_page: Callable, static_site: 
     assert page.evaluate("window.hacked") is None
 
 
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(
+    open_page: Callable, static_site: str, tmp_path: Path
+) -> None:
+    page = visit(open_page, static_site)
+    file = tmp_path / "large.jsonl"
+    with file.open("wb") as out:
+        out.truncate((64 << 20) + 1)
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-dropsaid.bad")
+    said = page.inner_text(f"{PANEL} .r-dropsaid")
+    assert "65 MB" in said
+    assert "python -m engine inspect large.jsonl" in said
+
+
 def hostile() -> str:
     """The trace of one lane, HTML in every string that a file may carry, no event that it may lack."""
     out = []

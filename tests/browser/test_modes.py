@@ -46,6 +46,10 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable,
     page.wait_for_selector("#ragged-inspector")
     assert page.evaluate(SMALL) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    page.keyboard.press("m")
+    page.wait_for_selector("#ragged-microscope:not([hidden])")
+    assert page.evaluate(SMALL) == []
+    page.keyboard.press("m")
     page.keyboard.press("r")
     assert settle(page)["right"] == "bsp_repaired"
     page.mouse.click(5, 5)

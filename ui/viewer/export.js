@@ -10,7 +10,7 @@ export function mountExport(at, store, source, page) {
   const about = el('p', {});
   const tensors = el('input', { type: 'checkbox' });
   const said = el('p', { role: 'status', class: 'r-note' });
-  const save = el('button', { type: 'button', class: 'r-repair', onclick: run }, t('export.save'));
+  const save = el('button', { type: 'button', class: 'r-do', onclick: run }, t('export.save'));
   const dialog = el('dialog', { class: 'r-help r-export', 'aria-label': t('export.title') }, el('h2', {}, t('export.title')), about,
     el('label', { class: 'r-option', hidden: !page.plotly }, tensors, t('export.tensors')), said,
     el('p', {}, save, ' ', el('button', { type: 'button', class: 'r-text', onclick: () => dialog.close() }, t('close'))));

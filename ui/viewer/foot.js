@@ -1,22 +1,23 @@
 // The quiet line: what is shown (recorded run, model, date), the trace as a file, other runs, your prompts, a link.
 
-import { el } from './svg.js';
+import { el, svg } from './svg.js';
 import { copyText } from './copy.js';
 import { shareUrl } from './link.js';
 import { t } from './strings.js';
 
 const WITHIN = ['faults', 'rounding']; // recorded for a chapter, which opens it
 
-export function mountFoot(node, store, page, embedded, open, { drop: openDrop, export: openExport }) {
+export function mountFoot({ foot: node, extra }, store, page, embedded, open, { drop: openDrop, export: openExport }) {
   const badge = el('span', { class: 'r-badge' });
   const download = el('a', { download: true }, t('download'));
   const runs = el('span', { class: 'r-runs' });
   const yours = el('button', { type: 'button', class: 'r-text', hidden: true, onclick: showPrompts }, t('yours'));
   const status = el('span', { class: 'r-status', role: 'status' });
   const copyLink = () => copyText(shareUrl(store.get(), page.space), status, t('copied'));
-  const drop = el('button', { type: 'button', class: 'r-text', onclick: openDrop }, t('drop.open'));
-  const save = el('button', { type: 'button', class: 'r-text', hidden: page.saved, onclick: openExport }, t('export.open'));
-  node.append(badge, runs, yours, drop, el('button', { type: 'button', class: 'r-text', onclick: copyLink }, t('copyLink')), download, save, status);
+  const tool = (words, path, onclick, hidden) => el('button', { type: 'button', class: 'r-tool', 'aria-label': words, title: words, hidden, onclick },
+    svg('svg', { width: 18, height: 18, viewBox: '0 0 18 18', 'aria-hidden': 'true' }, svg('path', { d: path, class: 'line' })), el('span', {}, words));
+  extra.append(tool(t('drop.open'), 'M4 2h7l3 3v11H4zM6.5 10l2 2 3.5-4.5', openDrop), tool(t('export.open'), 'M9 2v9M5.5 8L9 11.5 12.5 8M3 13v3h12v-3', openExport, page.saved));
+  node.append(badge, runs, yours, el('button', { type: 'button', class: 'r-text', onclick: copyLink }, t('copyLink')), download, status);
 
   let blob = '';
   store.subscribe((state, changed) => {

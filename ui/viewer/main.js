@@ -87,7 +87,7 @@ const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store
 tools.catch((error) => console.warn(`tools: ${error.message}`));
 const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
-const foot = mountFoot(at.foot, store, page, embedded, (name) => openTrace({ trace: name }), actions);
+const foot = mountFoot(at, store, page, embedded, (name) => openTrace({ trace: name }), actions);
 mountLink(store, openTrace);
 const fit = () => store.set({ oneRow: geometry(at.board.clientWidth).phone });
 fit();

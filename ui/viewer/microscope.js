@@ -13,7 +13,8 @@ export function mountMicroscope(at, store) {
   const title = el('h2', { tabindex: -1, id: 'r-micro-title' });
   const close = el('button', { type: 'button', class: 'r-tool', 'aria-label': t('close'), title: t('close'), onclick: () => toggle() }, '×');
   const body = el('div', { class: 'r-micro' });
-  const node = el('section', { id: 'ragged-microscope', class: 'r-panel', hidden: true, 'aria-labelledby': 'r-micro-title' }, el('header', { class: 'r-phead' }, title, key(), close), body);
+  const terms = el('p', { class: 'r-note keys' });
+  const node = el('section', { id: 'ragged-microscope', class: 'r-panel', hidden: true, 'aria-labelledby': 'r-micro-title' }, el('header', { class: 'r-phead' }, title, key(), close), terms, body);
   const button = el('button', { type: 'button', class: 'r-text r-inside', 'aria-controls': 'ragged-microscope', onclick: () => toggle() }, t('micro.open'));
   at.transport.querySelector('.r-round').after(button);
   at.transport.after(node);
@@ -28,6 +29,8 @@ export function mountMicroscope(at, store) {
     title.textContent = t(state.step ? 'micro.title' : 'micro.titlePrefill', state);
     const lanes = [...new Set([state.left, state.right])];
     const widest = Math.max(1, ...lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages }) => stages.map(({ width }) => width))));
+    const stages = [...new Set(lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages: own }) => own.map(({ key: name }) => name))))];
+    terms.replaceChildren(...stages.map((name) => el('span', {}, el('b', {}, t(`micro.stage.${name}`)), `: ${t(`micro.why.${name}`)}`)));
     body.replaceChildren(...lanes.map((lane) => laneBlock(state, lane, widest)));
   }
 
@@ -62,7 +65,7 @@ function rowBlock(row, widest) {
   const spoken = row.stages.map((stage, n) => t('micro.step', { stage: t(`micro.stage.${stage.key}`), facts: facts[n] })).join('; ');
   return el('div', { class: 'r-microrow', 'data-row': row.row, role: 'group', 'aria-label': t('micro.row', { row: row.row + 1, stages: spoken }) },
     el('b', {}, rowName(row.row)),
-    el('ol', { 'aria-hidden': 'true' }, ...row.stages.map((stage, n) => el('li', { 'data-stage': stage.key, title: t(`micro.why.${stage.key}`) },
+    el('ol', { 'aria-hidden': 'true' }, ...row.stages.map((stage, n) => el('li', { 'data-stage': stage.key },
       el('span', {}, t(`micro.stage.${stage.key}`)), drawing(stage, row.stages[n + 1], widest), el('output', { class: row.delta !== null && ticked(stage) ? 'right' : '' }, facts[n])))),
     row.left ? el('p', { class: 'r-note' }, t('micro.left')) : null);
 }

@@ -40,7 +40,7 @@ export function mountNote(at, store, act) {
       editing = null;
       draw();
     });
-    node.replaceChildren(el('p', {}, el('small', {}, whereOf(editing))), field, el('button', { type: 'button', class: 'r-repair', onclick: () => keep(field.value.trim()) }, t('note.keep')));
+    node.replaceChildren(el('p', {}, el('small', {}, whereOf(editing))), field, el('button', { type: 'button', class: 'r-do', onclick: () => keep(field.value.trim()) }, t('note.keep')));
     field.focus();
   }
 

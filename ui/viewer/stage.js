@@ -22,6 +22,7 @@ export function buildStage(actions) {
     repair: el('div', { class: 'r-act' }),
     foot: el('div', { class: 'r-foot' }),
     tensors: el('div', { id: 'ragged-tensors' }),
+    extra: el('span', { class: 'r-extra' }),
     live: el('p', { class: 'r-hidden', 'aria-live': 'polite' }),
     table: el('div', { class: 'r-hidden' }),
   };
@@ -30,8 +31,9 @@ export function buildStage(actions) {
   const tool = (label, glyph, onclick) => el('button', { type: 'button', class: 'r-tool', 'aria-label': label, title: label, onclick }, glyph);
   const half = svg('svg', { width: 18, height: 18, viewBox: '0 0 18 18', 'aria-hidden': 'true' },
     svg('circle', { cx: 9, cy: 9, r: 7, class: 'line' }), svg('path', { d: 'M9 2a7 7 0 0 1 0 14z', class: 'solid' }));
+  at.tools = el('div', { class: 'r-tools' }, at.extra, tool(t('theme'), half, actions.theme), tool(t('help'), '?', actions.help));
   at.stage = el('section', { id: 'ragged-stage', class: 'r-stage', tabindex: -1, 'aria-label': t('stage') },
-    el('header', { class: 'r-head' }, el('div', { class: 'r-titles' }, at.claim, at.gist), el('div', { class: 'r-tools' }, tool(t('theme'), half, actions.theme), tool(t('help'), '?', actions.help))),
+    el('header', { class: 'r-head' }, el('div', { class: 'r-titles' }, at.claim, at.gist), at.tools),
     at.line,
     el('div', { class: 'r-board', tabindex: 0, role: 'group', 'aria-label': t('stage') }, at.chips, at.ruler, at.board, at.more),
     at.transport,
@@ -84,6 +86,8 @@ function placeFoot(at, phone) {
   if (phone === (at.foot.parentElement !== at.line)) return;
   if (phone) at.below.after(at.foot);
   else at.line.append(at.foot);
+  if (phone) at.foot.append(at.extra); // no room above
+  else at.tools.prepend(at.extra);
 }
 
 function drawRuler(node, { ruler, geo }) {
