@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from engine.check import Checker
 from engine.fold import Fold
 from engine.frames import Frame, LaneState
+from engine.lines import TraceError
 from engine.reading import Reading
-from engine.trace import Event, Header, Kv, KvOp, Schedule, TraceError, Verify, Violation
+from engine.trace import Event, Header, Kv, KvOp, Schedule, Verify, Violation
 
 MAX_CELLS = 1 << 20  # rows x slots of one event
 MAX_ROWS = 1024

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from engine.config import RunConfig
-from engine.trace import dump_line
+from engine.lines import dump_line
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from engine.trace import Event, TraceError, read_lines
+from engine.lines import TraceError, read_lines
+from engine.trace import Event
 
 MAX_LINE = 16 << 20  # characters
 MAX_BYTES = 1 << 30

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from engine import trace
 from engine.fold import Fold
 from engine.frames import LaneState
+from engine.lines import dump_line
 from engine.models import describe, pad_id_of, position_scheme, stop_ids_of
 from engine.pieces import pieces
 
@@ -78,6 +79,6 @@ class TraceFile:
 
     def _write(self, events: list[trace.Event]) -> None:
         for event in events:
-            self.file.write(trace.dump_line(replace(event, seq=self.seq)) + "\n")
+            self.file.write(dump_line(replace(event, seq=self.seq)) + "\n")
             self.seq += 1
         self.file.flush()

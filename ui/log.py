@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.trace import End, dump_line
+from engine.lines import dump_line
+from engine.trace import End
 
 RESTARTED = "the server restarted while this run was going on; start it again"
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.trace import End, dump_line
+from engine.lines import dump_line
+from engine.trace import End
 from engine.worker import Engine, EngineError
 from ui.disk import tidy
 from ui.log import RunLog

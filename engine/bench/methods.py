@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from engine.bench.stopwatch import Stopwatch
 from engine.config import RunConfig
 from engine.lane import Lane
+from engine.lines import dump_line
 from engine.models import Pair, load_pair
 from engine.stream import Session, session
-from engine.trace import Commit, End, KvOp, Spans, dump_line
+from engine.trace import Commit, End, KvOp, Spans
 
 PROMPTS = (
     "Repeat this sentence exactly: The train leaves the station at nine and arrives in the city before noon.",

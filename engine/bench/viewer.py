@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from engine.config import RunConfig
+from engine.lines import dump_line
 from engine.models import Pair, pair_of
 from engine.stream import session
-from engine.trace import dump_line
 
 VOCAB, SLOTS = 8192, 512
 #: Milliseconds of each round by the scrubber: the next one only once this one is on the screen.

@@ -24,9 +24,9 @@ def main(args: argparse.Namespace) -> int:
     from engine.config import ConfigError, RunConfig
     from engine.equivalence import FLOOR, certify, witness_of
     from engine.inspection import Inspector, pushed
+    from engine.lines import TraceError
     from engine.models import load_pair
     from engine.reading import Reading, open_trace
-    from engine.trace import TraceError
 
     reading, inspector = Reading(open_trace(args.trace)), Inspector()
     try:

@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from engine import contrast
-    from engine.trace import dump_line
+    from engine.lines import dump_line
 
     events = contrast.record(args.dtype)
     missing = list(contrast.shortcomings(events))

@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from engine import hero
-    from engine.trace import dump_line
+    from engine.lines import dump_line
 
     events = hero.record(args.dtype)
     missing = hero.shortcomings(events)

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from engine.inspection import Inspected, inspect
+from engine.lines import TraceError
 from engine.reading import Reading, open_trace
-from engine.trace import TraceError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

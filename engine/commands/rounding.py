@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from engine import rounding
-    from engine.trace import dump_line
+    from engine.lines import dump_line
 
     events = rounding.record(args.dtype)
     missing = list(rounding.shortcomings(events))

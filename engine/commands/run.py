@@ -93,9 +93,9 @@ def main(args: argparse.Namespace) -> int:
     config, prompts = config_of(args), prompts_of(args)
     from engine.fold import Fold
     from engine.latency import percentiles, requests
+    from engine.lines import dump_line
     from engine.models import load_pair
     from engine.stream import run
-    from engine.trace import dump_line
 
     pair, fold = load_pair(config), Fold()
     out = args.out.open("w", encoding="utf-8") if args.out else None

@@ -8,8 +8,9 @@ import pytest
 
 from engine.frames import Frame, LaneState
 from engine.inspection import Inspected, Inspector
+from engine.lines import TraceError
 from engine.reading import Reading
-from engine.trace import TraceError, Violation
+from engine.trace import Violation
 from tests.browser.conftest import HERO
 from tests.engine.test_inspect import lines_of, recorded
 from tests.engine.test_inspect_hostile import HOSTILE, mutated

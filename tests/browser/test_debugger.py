@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.fold import Fold, fold
-from engine.trace import read_lines
+from engine.lines import read_lines
 from tests.browser.conftest import HERO
 
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"

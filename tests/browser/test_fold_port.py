@@ -7,8 +7,8 @@ import pytest
 
 from engine.config import RunConfig
 from engine.fold import Fold, fold
+from engine.lines import TraceError, dump_line, read_lines
 from engine.stream import session
-from engine.trace import TraceError, dump_line, read_lines
 from tests.browser.conftest import HERO
 from tests.engine.pairs import pair
 

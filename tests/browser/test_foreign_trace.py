@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.fold import fold
+from engine.lines import read_lines
 from engine.recorder import Recorder
-from engine.trace import read_lines
 from tests.browser.test_fold_port import JS, as_data
 from tests.engine import tiny
 from tests.engine.test_recorder import speculative

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.fold import Fold, fold
-from engine.trace import read_lines
+from engine.lines import read_lines
 from tests.browser.conftest import HERO
 
 PANEL = "#ragged-inspector"

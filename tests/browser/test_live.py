@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from engine.fold import fold
-from engine.trace import read_lines
+from engine.lines import read_lines
 from tests.ui.fakes import until
 from tests.ui.serving import Cable, application
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.fold import fold
-from engine.trace import read_lines
+from engine.lines import read_lines
 from tests.browser.conftest import HERO
 
 COPY = """async (text) => {

@@ -6,7 +6,7 @@ import pytest
 
 from engine.fold import fold
 from engine.frames import Frame, KvMap
-from engine.trace import read_lines
+from engine.lines import read_lines
 from tests.browser.conftest import HERO
 
 PANEL = "#ragged-microscope"

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from engine.fold import Fold, Frame, KvMap, LaneState, fold
+from engine.lines import dump_line, read_lines
 from engine.stream import session
-from engine.trace import dump_line, read_lines
 from tests.browser.conftest import HERO
 from tests.engine import tiny
 from tests.engine.conftest import Tape

@@ -9,7 +9,7 @@ from engine import RunConfig, session
 from engine.cli import main
 from engine.equivalence import Witness, certify, witness_of
 from engine.fold import fold
-from engine.trace import dump_line
+from engine.lines import dump_line
 from tests.engine.pairs import pair
 
 PROMPTS = [[5, 6, 7, 8], [9, 4]]

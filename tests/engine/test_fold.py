@@ -8,7 +8,8 @@ import torch
 from engine import session
 from engine.config import RunConfig
 from engine.fold import Fold, KvMap, expand, fold
-from engine.trace import Event, Kv, KvOp, Schedule, Spans, Verify, dump_line, read_lines
+from engine.lines import dump_line, read_lines
+from engine.trace import Event, Kv, KvOp, Schedule, Spans, Verify
 from tests.engine import tiny
 from tests.engine.conftest import Tape
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from engine import hero
-from engine.trace import Event, Spans, read_lines, to_json
+from engine.lines import read_lines, to_json
+from engine.trace import Event, Spans
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "assets" / "traces" / "hero.jsonl"

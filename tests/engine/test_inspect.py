@@ -9,8 +9,9 @@ import pytest
 from engine import cli, session
 from engine.commands.inspect import report, steps
 from engine.inspection import Inspected, inspect
+from engine.lines import dump_line
 from engine.reading import Reading
-from engine.trace import Event, Schedule, Violation, dump_line
+from engine.trace import Event, Schedule, Violation
 from tests.engine import tiny
 
 PROMPTS = [tiny.prompt(n, 4, stop=0.1) for n in (3, 9, 6)]

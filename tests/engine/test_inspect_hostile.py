@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from engine import cli
 from engine.commands.inspect import report
 from engine.inspection import Inspected, inspect
+from engine.lines import TraceError
 from engine.reading import Reading
-from engine.trace import TraceError
 from tests.engine.test_inspect import inspected, lines_of, recorded
 
 HEAD = json.loads(lines_of(recorded("exact"))[0])

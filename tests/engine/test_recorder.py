@@ -11,9 +11,10 @@ from transformers import DynamicCache, PreTrainedModel
 from engine import cli
 from engine.fold import fold
 from engine.inspection import Inspected, inspect
+from engine.lines import read_lines
 from engine.reading import Reading
 from engine.recorder import LANE, Recorder, RecorderError
-from engine.trace import KvOp, Propose, RowDone, read_lines
+from engine.trace import KvOp, Propose, RowDone
 from tests.engine import tiny
 
 PROMPTS = [[t for t in tiny.prompt(n, 5) if t > 2] or [7] for n in (9, 4, 6)]

@@ -6,21 +6,8 @@ from dataclasses import replace
 import pytest
 
 from engine import session
-from engine.trace import (
-    EVENTS,
-    SCHEMA,
-    Compare,
-    Event,
-    Header,
-    Kv,
-    RowDone,
-    Spans,
-    TraceError,
-    dump_line,
-    from_json,
-    read_lines,
-    to_json,
-)
+from engine.lines import TraceError, dump_line, from_json, read_lines, to_json
+from engine.trace import EVENTS, SCHEMA, Compare, Event, Header, Kv, RowDone, Spans
 from tests.engine import tiny
 
 LANES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from engine.trace import dump_line
+from engine.lines import dump_line
 from engine.worker import Worker
 from tests.ui.fakes import JOB, trace
 from tests.ui.serving import serve

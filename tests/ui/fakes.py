@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from engine.config import RunConfig
-from engine.trace import Commit, End, Event, Header, Schedule, dump_line
+from engine.lines import dump_line
+from engine.trace import Commit, End, Event, Header, Schedule
 from engine.worker import EngineError, EngineState
 
 JOB = {"lanes": {"eqspec": RunConfig()}, "prompts": ["Hello"], "title": "test"}

@@ -11,7 +11,7 @@ import httpx
 from sse_starlette.sse import SendTimeoutError
 
 from engine.config import RunConfig
-from engine.trace import read_lines
+from engine.lines import read_lines
 from engine.worker import Worker
 from tests.ui.fakes import JOB, FakeRun, ThreadEngine, until
 from tests.ui.serving import listen, read_all
