@@ -6,6 +6,7 @@ own tensors. Nothing but folded state may be drawn or checked.
 
 from collections.abc import Iterable
 
+from engine.fold_kv import apply_kv, apply_kv_op
 from engine.frames import Frame, KvMap, LaneState, RowState
 from engine.trace import (
     Commit,
@@ -23,8 +24,6 @@ from engine.trace import (
     Verify,
     Violation,
 )
-
-MAX_WIDTH = 1 << 17
 
 
 class Fold:
@@ -88,9 +87,9 @@ class Fold:
         elif isinstance(event, Verify):
             self._verify(lane, frame, event)
         elif isinstance(event, Kv):
-            self._kv(lane, frame, event)
+            apply_kv(lane, frame, event)
         elif isinstance(event, KvOp):
-            self._kv_op(lane, frame, event)
+            apply_kv_op(lane, frame, event)
         elif isinstance(event, Commit):
             self._commit(lane, frame, event)
         elif isinstance(event, Violation):
@@ -133,80 +132,6 @@ class Fold:
             out.append(padded + draft + [0] * (k - len(draft)))
         return out
 
-    def _kv(self, lane: LaneState, frame: Frame, event: Kv) -> None:
-        maps = lane.maps[event.model]
-        check_cells(event, [(slot, length) for _, slot, _, _, length in event.runs])
-        check_cells(event, [(slot, length) for _, slot, length in event.hide + event.show])
-        if event.reset:
-            for row in {run[0] for run in event.runs}:
-                old = maps.get(row, KvMap())
-                maps[row] = KvMap(token=old.token[:])
-        for row in frame.rows:
-            if row in maps or event.reset is False:
-                maps.setdefault(row, KvMap()).resize(event.width)
-        for row, slot, owner, position, length in event.runs:
-            m = maps.setdefault(row, KvMap())
-            m.resize(event.width)
-            for n in range(length):
-                mine = owner + n if owner >= 0 else -1
-                believed = position + n if owner >= 0 else position
-                m.set(slot + n, mine, self._token(lane, frame, event, row, slot + n, mine), believed, int(owner >= 0))
-        for seen, cells in enumerate((event.hide, event.show)):
-            for row, slot, length in cells:
-                maps[row].visible[slot : slot + length] = [seen] * length
-        if event.reset:
-            for m in maps.values():
-                m.token = [t if p >= 0 else -1 for t, p in zip(m.token, m.position, strict=True)]
-        self._snapshot(frame, event, maps)
-
-    def _token(self, lane: LaneState, frame: Frame, event: Kv, row: int, slot: int, owner: int) -> int:
-        """Token of a written slot: what the forward was fed there; after a copy, what the copy brought along.
-
-        The drafter is fed content and drafts only, so there the owner says which token it is.
-        """
-        i = frame.rows.index(row)
-        if event.model == "draft":
-            known = lane.rows[row].ids + (frame.draft[i] if frame.draft else [])
-            return known[owner] if 0 <= owner < len(known) else -1
-        if event.reset:
-            return lane.maps["target"][row].token[slot]
-        return frame.tokens[i][slot - frame.slots[i]]
-
-    def _kv_op(self, lane: LaneState, frame: Frame, event: KvOp) -> None:
-        maps = lane.maps[event.model]
-        check_cells(event, [(dst, length) for _, _, dst, length in event.moves])
-        moved: dict[int, KvMap] = {}
-        origin: dict[int, list[int]] = {}
-        for row, src, dst, length in event.moves:
-            if row not in moved:
-                moved[row], origin[row] = KvMap(), [-1] * event.width
-                moved[row].resize(event.width)
-            old = maps[row]
-            if src < 0 or src + length > len(old.owner):
-                raise ValueError(f"seq {event.seq}: row {row} has no slots {src}..{src + length - 1} to move")
-            for n in range(length):
-                a, b = src + n, dst + n
-                moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a])
-                origin[row][b] = a
-        for row in frame.rows:
-            if row not in event.rows:
-                maps.pop(row, None)  # it left the batch
-        maps.update(moved)
-        if event.model == "target":
-            frame.op, frame.moves, frame.origin = event.op, event.moves, origin
-            frame.after = {r: maps[r].copy() for r in frame.rows if r in maps}
-            frame.width_after = event.width
-        frame.bytes, frame.avoided = frame.bytes + event.bytes, frame.avoided + event.avoided
-
-    def _snapshot(self, frame: Frame, event: Kv, maps: dict[int, KvMap]) -> None:
-        copies = {r: maps[r].copy() for r in frame.rows if r in maps}
-        if event.model == "draft":
-            frame.drafter = copies
-            return
-        if event.runs and not event.reset:
-            frame.fed, frame.width = {r: m.copy() for r, m in copies.items()}, event.width
-        frame.after, frame.width_after = copies, event.width
-
     def _commit(self, lane: LaneState, frame: Frame, event: Commit) -> None:
         frame.accepted, frame.emitted = event.accepted, event.emitted
         frame.kinds, frame.cut = event.kinds, event.cut or [""] * len(frame.rows)
@@ -223,15 +148,6 @@ def fold(events: Iterable[Event]) -> Fold:
     for event in events:
         state.push(event)
     return state
-
-
-def check_cells(event: Event, cells: list[tuple[int, int]]) -> None:
-    """Raise ValueError when a run of slots lies outside the event's width (or the width is absurd)."""
-    if not 0 <= event.width <= MAX_WIDTH:
-        raise ValueError(f"seq {event.seq}: width {event.width} is outside 0..{MAX_WIDTH}")
-    for slot, length in cells:
-        if slot < 0 or length < 1 or slot + length > event.width:
-            raise ValueError(f"seq {event.seq}: slots {slot}..{slot + length - 1} lie outside width {event.width}")
 
 
 def expand(runs: list[list[int]]) -> list[int]:
