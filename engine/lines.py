@@ -15,6 +15,7 @@ class TraceError(ValueError):
 def to_json(event: Event) -> dict:
     """Plain data of one event; fields at their default are left out (a header always names its schema).
 
+    >>> from engine.trace import RowDone
     >>> to_json(RowDone(seq=4, lane="bsp", step=2, row=1, reason="stop", tokens=9))
     {'event': 'row_done', 'seq': 4, 'lane': 'bsp', 'step': 2, 'row': 1, 'reason': 'stop', 'tokens': 9}
     """

@@ -123,7 +123,7 @@ export class Fold {
 
   _verify(lane, frame, event) {
     // a join between schedule and verify has changed what the model reads
-    frame.before = copies(lane.maps.target, frame.rows); // a join since schedule has changed what the model reads
+    frame.before = copies(lane.maps.target, frame.rows);
     Object.assign(frame, {
       layout: event.layout, lens: event.lens, slots: event.slots, owners: event.owners,
       positions: event.positions.map(expand), choice: event.choice, top2: event.top2,
