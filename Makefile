@@ -18,7 +18,7 @@ demo: $(VENV)/requirements.stamp
 test: $(VENV)/requirements-dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: $(VENV)/requirements.stamp
 	$(BIN)/python -m engine bench
