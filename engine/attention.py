@@ -109,7 +109,8 @@ def attention_weights(
             logits_to_keep=1,
         )
     for layer, (keys, values) in zip(cache.layers, kept, strict=True):
-        layer.keys, layer.values = keys, values
+        layer.keys.copy_(keys)
+        layer.values.copy_(values)
     return out.attentions
 
 

@@ -58,16 +58,17 @@ MOVING = ("realign", "join", "split", "compact")
 
 
 def realign_ratios(layers: int, batch: int, heads: int, dim: int, slots: int, passes: int) -> tuple[float, ...]:
-    """MB of a rectangle; seconds of realigning it over seconds of cloning it layer by layer, in one copy and by row."""
+    """MB of a rectangle; seconds of realigning it over those of cloning it: all layers at once, and row by row."""
     cache = PaddedCache(layers, batch, slots, 5)
     for layer in cache.layers:
         layer.keys, layer.values = torch.randn(batch, slots, heads, dim), torch.randn(batch, slots, heads, dim)
         layer.is_initialized = True
     rows, source = torch.arange(batch), torch.arange(batch) % 4
+    clones: list[tuple | None] = [None] * layers
 
     def clone() -> None:
-        for layer in cache.layers:
-            layer.keys, layer.values = layer.keys.clone(), layer.values.clone()
+        for n, layer in enumerate(cache.layers):
+            clones[n] = layer.keys.clone(), layer.values.clone()
 
     def realign(by_row: bool) -> None:
         cache.width = slots

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-from engine.cache.pieces import Pieces, pieces_of, take
 from engine.cache.slots import SlotCache
+from engine.cache.stack import Run, Stack, copy_runs, stacks_of
 from engine.feed import Feed
 
 EMPTY = -1
@@ -27,7 +27,7 @@ class PaddedLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         b, h, _, d = key_states.shape
-        # zeros, not empty: a pad may hold whatever lay beside a row, and attention weight 0 times NaN is NaN
+        # zeros, not empty: a pad may hold whatever lies there, and attention weight 0 times NaN is NaN
         self.keys = key_states.new_zeros(b, self.owner.capacity, h, d)
         self.values = value_states.new_zeros(b, self.owner.capacity, h, value_states.shape[-1])
         self.is_initialized = True
@@ -49,12 +49,6 @@ class PaddedLayer(CacheLayerMixin):
             self.owner.write_shadow(start, end)
         return self.keys[:, :end].transpose(1, 2), self.values[:, :end].transpose(1, 2)
 
-    def take(self, pieces: Pieces, rows: int, origin: CacheLayerMixin | None = None) -> None:
-        """Build both tensors from pieces of the [B * capacity] entries of `origin`, one copy each."""
-        for name in ("keys", "values"):
-            setattr(self, name, take(getattr(origin or self, name), pieces, rows))
-        self.is_initialized = True
-
     def copy_rows(
         self,
         rows: Tensor,  # [B'] rows of `origin`
@@ -73,13 +67,6 @@ class PaddedLayer(CacheLayerMixin):
                 b[i, to:width] = a[row, start : start + width - to]
         self.keys, self.values = new
         self.is_initialized = True
-
-    def grow(self, capacity: int) -> None:
-        for name in ("keys", "values"):
-            old = getattr(self, name)
-            new = old.new_zeros(len(old), capacity, *old.shape[2:])
-            new[:, : old.shape[1]] = old
-            setattr(self, name, new)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.owner.width + query_length, 0
@@ -103,6 +90,7 @@ class PaddedCache(Cache):
         self.width, self.capacity, self.spare = 0, capacity, spare
         self.shadow = torch.full((rows, capacity, 3), EMPTY, dtype=torch.int64, device=device)
         self.visible = torch.zeros(rows, capacity, dtype=torch.bool, device=device)
+        self.stacks: list[Stack] = []
         self.grown = 0  # bytes copied by the last feed because it had to enlarge the rectangle
         self._feed: Tensor | None = None
         self._shown: Tensor | None = None
@@ -132,12 +120,11 @@ class PaddedCache(Cache):
             return 0
         moved = self.rows * self.width * self.slot_bytes if self.width else 0
         grown = max(need, 2 * self.capacity)
-        for layer in self.layers:
-            if layer.is_initialized:
-                layer.grow(grown)
-        pad = grown - self.capacity
-        self.shadow = torch.nn.functional.pad(self.shadow, (0, 0, 0, pad), value=EMPTY)
-        self.visible = torch.nn.functional.pad(self.visible, (0, pad), value=False)
+        if self.layers[0].is_initialized:
+            self._copy([(row, 0, 0, self.width) for row in range(self.rows)], grown)
+        else:
+            self.shadow = torch.nn.functional.pad(self.shadow, (0, 0, 0, grown - self.capacity), value=EMPTY)
+            self.visible = torch.nn.functional.pad(self.visible, (0, grown - self.capacity), value=False)
         self.capacity = grown
         return moved
 
@@ -179,25 +166,16 @@ class PaddedCache(Cache):
             row 0  A B C | d . .   ->  A B C D      (D was re-fed, its entry is kept; drafts dropped)
             row 1  . . x | y d e   ->  x y d e      (two pads leave, everything moves left by two)
 
-        One copy per tensor. Pads get what lies beside the row: finite, and never visible. `by_row`: the copy of the
-        published code instead (papers.md 0.3).
+        One copy per row over all layers. Pads hold anything finite and are never visible. `by_row`: the copy of the
+        published code instead, row by row in every layer (papers.md 0.3).
         """
-        capacity = width + self.spare
-        starts = (rows * self.capacity + source - target).tolist()
-        pieces = pieces_of(starts, capacity, self.rows * self.capacity)
-        for layer in self.layers:
-            if by_row:
+        capacity, runs = width + self.spare, runs_of(rows, source, target, width)
+        if by_row:
+            for layer in self.layers:
                 layer.copy_rows(rows, source, target, width, capacity)
-            else:
-                layer.take(pieces, len(rows))
-        self.shadow, self.visible = take(self.shadow, pieces, len(rows)), take(self.visible, pieces, len(rows))
-        column = torch.arange(capacity, device=rows.device)
-        outside = (column < target[:, None]) | (column >= width)
-        self.shadow[outside] = EMPTY
-        self.visible[outside] = False
-        self.capacity, self.width = capacity, width
-        slots = len(rows) * capacity if not by_row else int((width - target).sum())
-        return slots * self.slot_bytes
+        self._copy(runs, capacity, keys=not by_row)
+        self.width = width
+        return sum(length for *_, length in runs) * self.slot_bytes
 
     def join(
         self,
@@ -214,30 +192,41 @@ class PaddedCache(Cache):
 
         `by_row`: see `realign`.
         """
-        capacity = width + self.spare
-        starts = (rows * store.capacity - target).tolist()
-        pieces = pieces_of(starts, capacity, store.rows * store.capacity)
-        for layer, origin in zip(self.layers, store.layers, strict=True):
-            if by_row:
+        capacity, runs = width + self.spare, runs_of(rows, torch.zeros_like(rows), target, width)
+        if by_row:
+            for layer, origin in zip(self.layers, store.layers, strict=True):
                 layer.copy_rows(rows, torch.zeros_like(rows), target, width, capacity, origin)
-            else:
-                layer.take(pieces, len(rows), origin)
-        self.shadow = take(store.shadow, pieces, len(rows))
-        column = torch.arange(capacity, device=rows.device)
-        inside = (column >= target[:, None]) & (column < width)
-        self.shadow[~inside] = EMPTY
-        self.visible = inside
-        self.capacity, self.width = capacity, width
-        slots = len(rows) * capacity if not by_row else int((width - target).sum())
-        return slots * self.slot_bytes
+        self._copy(runs, capacity, keys=not by_row, store=store)
+        self.width = width
+        return sum(length for *_, length in runs) * self.slot_bytes
 
     def select(self, rows: Tensor) -> int:  # rows [B'] that stay; returns bytes read
         """Drop the other rows; every slot stays where it is."""
-        for layer in self.layers:
-            layer.keys, layer.values = layer.keys.index_select(0, rows), layer.values.index_select(0, rows)
-        self.shadow, self.visible = self.shadow[rows], self.visible[rows]
-        return len(rows) * self.capacity * self.slot_bytes
+        self._copy([(row, 0, 0, self.width) for row in rows.tolist()], self.capacity)
+        return len(rows) * self.width * self.slot_bytes
+
+    def _copy(self, runs: list[Run], capacity: int, keys: bool = True, store: SlotCache | None = None) -> None:
+        """Make keys, values, shadow and visibility these runs of what they are, or of a store's rows."""
+        if not keys:
+            self.stacks = []  # the layers have been given tensors of their own
+        else:
+            origins = store.layers if store else None
+            self.stacks = self.stacks or stacks_of(self.layers, origins or self.layers)
+            for stack in self.stacks:
+                stack.copy(runs, capacity, origins)
+        shadow = self.shadow.new_full((1, len(runs), capacity, 3), EMPTY)
+        copy_runs((store or self).shadow[None], shadow, runs)
+        visible = self.visible.new_zeros((1, len(runs), capacity))
+        seen = self.visible if store is None else torch.ones_like(store.shadow[..., 0], dtype=torch.bool)
+        copy_runs(seen[None], visible, runs)
+        self.shadow, self.visible, self.capacity = shadow[0], visible[0], capacity
 
     def hide(self, first: int, stale: Tensor) -> None:
         """Make slots from `first` on invisible where stale [B, n] is true; they stay where they are (BSP's holes)."""
         self.visible[:, first : first + stale.shape[1]] &= ~stale
+
+
+def runs_of(rows: Tensor, source: Tensor, target: Tensor, width: int) -> list[Run]:  # [B'] each
+    """Rows (1, 0), sources (2, 0), targets (0, 1), width 4: [(1, 2, 0, 4), (0, 0, 1, 3)]."""
+    columns = zip(rows.tolist(), source.tolist(), target.tolist(), strict=True)
+    return [(row, start, to, width - to) for row, start, to in columns]

@@ -26,7 +26,7 @@ def test_it_plays_without_an_error(bare: bool, open_page: Callable, static_site:
     assert page.locator("q.r-prompt").count() == len(PROMPTS)
     page.wait_for_selector("#ragged-debugger")
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
-    page.wait_for_function("window.__ragged.tensors.idle()")
+    page.wait_for_function("window.__ragged?.tensors?.idle()")
 
 
 @pytest.mark.parametrize("kind", ["written", "recorded"])

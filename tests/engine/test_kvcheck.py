@@ -10,6 +10,7 @@ from torch import Tensor
 
 from engine import ConfigError, cli
 from engine.cache.padded import PaddedLayer
+from engine.cache.stack import Stack
 from engine.kvcheck import MARGIN, Checked, kvcheck
 from engine.models import Pair, pair_of
 from tests.engine import tiny
@@ -86,14 +87,14 @@ def test_a_wrong_choice_leaves_the_cache_right() -> None:
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_the_evidence_is_the_numbers_and_not_the_shadow(layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = PaddedLayer.take
+    real = Stack.copy
 
-    def one_off(self: PaddedLayer, pieces: object, rows: int, origin: object = None) -> None:
-        real(self, pieces, rows, origin)
-        if self.owner.layers.index(self) == layer:
-            self.keys, self.values = self.keys.roll(1, dims=1), self.values.roll(1, dims=1)
+    def one_off(self: Stack, *args: object) -> None:
+        real(self, *args)
+        for stacked in self.stacked.values():
+            stacked[self.at.index(layer)] = stacked[self.at.index(layer)].roll(1, dims=1)
 
-    monkeypatch.setattr(PaddedLayer, "take", one_off)
+    monkeypatch.setattr(Stack, "copy", one_off)
     found = checked("eqspec").differences[0]
     assert found.layer == layer
 

@@ -5,10 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch import Tensor
 
 from engine import cli
-from engine.cache.padded import PaddedLayer
+from engine.cache.stack import Stack
 from engine.shrink import Case, ShrinkError, as_test, candidates, case_of, failures, shrink, smaller
 from tests.engine import tiny
 
@@ -58,12 +57,14 @@ def test_a_violation_without_a_wrong_output_is_kept_as_that_violation() -> None:
 
 
 def test_a_bug_in_the_code_is_found_and_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = PaddedLayer.gather
+    real = Stack.copy
 
-    def one_off(self: PaddedLayer, flat: Tensor, rows: int, slots: int, source: object = None) -> None:
-        real(self, (flat - 1).clamp(min=0), rows, slots, source)  # keys and values move, their shadow does not
+    def one_off(self: Stack, *args: object) -> None:
+        real(self, *args)
+        for stacked in self.stacked.values():
+            stacked.copy_(stacked.roll(1, dims=2))  # keys and values move, their shadow does not
 
-    monkeypatch.setattr(PaddedLayer, "gather", one_off)
+    monkeypatch.setattr(Stack, "copy", one_off)
     pair, big = tiny.pair("llama", 0.3), case()
     assert kinds(failures(pair, big.config, big.prompts)) == {"output"}
     small = shrink(pair, big)
