@@ -3,6 +3,9 @@
 The browser names a trace of this server, a place in it and one token. Prompts, configurations and the row's text are
 read from the server's own copy: no other id comes from outside. The row's prompt is then its prompt, its output up to
 that place, and the token; the other rows start from their prompts again.
+
+The new trace's header tells it: `what_if`: {trace, lane, row, index, token, instead: [id, text, hex]}, where trace and
+lane are those that were looked at and `index` is the generated token of theirs, from 0, that was changed.
 """
 
 import json
