@@ -34,14 +34,17 @@ class Refused(ValueError):
 
 
 def begin(store: RunStore, offer: Offer, traces: Folder, body: bytes) -> dict:
-    """Queue the run that a request asks for and give its ticket. Raises Refused, StoreFull, or OSError (disk)."""
+    """Queue the run that a request asks for and give its ticket. Raises Refused or StoreFull."""
     asked = read(body)
     if store.engine.state.phase == "failed":
         raise Refused(
             f"this server has no model ({store.engine.state.text})", "start Ragged where it can load one", 503
         )
     work = job(offer, trace_of(store, traces, asked["trace"]), asked)
-    return ticket(store, store.create(work, held=asked["held"]))
+    try:
+        return ticket(store, store.create(work, held=asked["held"]))
+    except OSError as error:
+        raise Refused(f"the run's file cannot be made ({error.strerror})", "try again later", 503) from error
 
 
 def read(body: bytes) -> dict:

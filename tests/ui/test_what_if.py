@@ -193,6 +193,16 @@ def test_without_a_model_it_is_refused_in_words(here: object) -> None:
     assert here.store.counts() == {"running": 0, "queued": 0}
 
 
+def test_a_disk_that_takes_no_file_is_said(here: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(job: dict, held: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(here.store, "create", full)
+    reply = post(here)
+    assert reply.status_code == 503
+    assert reply.json()["error"] == "the run's file cannot be made (No space left on device)"
+
+
 def test_a_long_body_another_method_and_a_full_queue_are_answered_in_words(here: object) -> None:
     url = f"{here.url}/what-if"
     assert httpx.post(url, content=b"x" * (MAX_BODY + 1)).status_code == 413

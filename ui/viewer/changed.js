@@ -21,7 +21,7 @@ export function changeOf(header) {
 export function mountChanged(at, store, page, open) {
   const title = el('h2', { tabindex: -1 });
   const about = el('p', {});
-  const node = el('section', { id: 'ragged-changed', class: 'r-pinned r-changed', hidden: true }, title, about);
+  const node = el('section', { id: 'ragged-changed', class: 'r-changed', hidden: true }, title, about);
   at.line.after(node);
   let whole = true; // the texts of tokens come after the header
   store.subscribe((state, changed) => { if (changed.has('fold') || (changed.has('version') && !whole)) update(state); });
