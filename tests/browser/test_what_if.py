@@ -13,6 +13,7 @@ from tests.browser.conftest import HERO
 from tests.browser.test_axe import AXE, axe  # noqa: F401  a fixture
 from tests.browser.test_drop import HTML
 from tests.browser.test_live import MINUTE, ended, folded
+from tests.browser.test_modes import SMALL
 from tests.ui.fakes import until
 from tests.ui.serving import application, no_model
 
@@ -126,6 +127,14 @@ def test_a_rejected_draft_of_an_exact_lane_is_accepted_and_a_change_is_changed_a
     assert (change["row"], change["index"]) == (1, 0)
     assert folded(page, "f.header.prompts[1].text").startswith("Fix the spelling: ")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+    # For a projector: what was changed is told large, and there is nothing to click.
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.locator("#ragged-stage").focus()
+    page.keyboard.press("p")
+    page.wait_for_selector(".r-stage.present #ragged-changed")
+    assert page.evaluate(SMALL) == []
+    assert page.locator("#ragged-changed :is(a, button):visible").count() == 0
 
 
 def test_without_a_model_it_says_so_where_it_was_asked(open_page: Callable, tmp_path: Path, hero: Fold) -> None:

@@ -45,7 +45,7 @@ export function mountChanged(at, store, page, open) {
     const original = el('a', { href: query, onclick: (event) => { event.preventDefault(); open({ ...readLink(query), step: Infinity }); } }, t('whatIf.original'));
     about.replaceChildren(`${t('whatIf.given', values)} `, el('q', { dir: 'auto' }, text(given.slice(0, -1)), el('b', {}, text(given.slice(-1)))), '. ',
       fold.header.prompts.length > 1 ? `${t('whatIf.others')} ` : '',
-      ...(page.saved || source.kind === 'file' ? [] : [`${t('whatIf.from', { lane: laneLong(lane) })} `, original, '.']));
+      ...(page.saved || source.kind === 'file' ? [] : [el('span', { class: 'r-from' }, `${t('whatIf.from', { lane: laneLong(lane) })} `, original, '.')]));
   }
 
   return { focus: () => title.focus({ preventScroll: true }) };
