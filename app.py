@@ -71,7 +71,7 @@ class Server:
         self.store = RunStore(settings.data, engine)
         viewer, assets = Folder(ROOT / "ui" / "viewer"), ROOT / "assets"
         vendor, traces = Folder(assets / "vendor"), Folder(assets / "traces")
-        self.routes = stream.routes(self.store, viewer, vendor, traces)
+        self.routes = stream.routes(self.store, viewer, vendor, traces, offer)
         self.blocks = pages.blocks(self.store, offer).queue(max_size=64)
         head = pages.head(viewer, vendor, traces, settings.space)
         self.middleware = [Middleware(HeadMiddleware, head=head)]

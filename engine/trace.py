@@ -41,6 +41,7 @@ class Header(Event):
 
     `models`: {"target": {name, sha256, layers, kv_heads, head_dim, vocab, context}, "draft": {...}}.
     `lanes`: [{lane, config}] in drawing order. `positions`: "rotary" or "learned".
+    A run that repeats another one with one token changed says so in `extra["what_if"]` (see `ui/what_if.py`).
     """
 
     kind: ClassVar[str] = "header"

@@ -99,10 +99,7 @@ def begin(store: RunStore, offer: Offer, *values: object) -> dict:
     """
     *values, held = values
     try:
-        work = job(offer, *values)
-        if (before := store.get(str((held or {}).get("run", "")))) and not before.over:
-            store.stop(before, why="you started another run")
-        return ticket(store, store.create(work))
+        return ticket(store, store.create(job(offer, *values), held=str((held or {}).get("run", ""))))
     except (BadRequest, StoreFull) as refusal:
         return {"run": "", "status": "refused", "message": str(refusal)}
     except OSError as error:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.lines import dump_line
+from engine.lines import dump_line, from_json
 from engine.trace import End
 from engine.worker import Engine, EngineError
 from ui.disk import tidy
@@ -45,8 +45,14 @@ class RunStore:
         for thread in self._threads:
             thread.start()
 
-    def create(self, job: dict) -> Run:
-        """Queue a job. Raises StoreFull, or OSError when its file cannot be made."""
+    def create(self, job: dict, held: str = "") -> Run:
+        """Queue a job; the visitor's run `held` is stopped if it still goes on: replaced, not waited for.
+
+        `job["about"]`, where there is one, is told in the trace's header (see `introduced`). Raises StoreFull, or
+        OSError when its file cannot be made.
+        """
+        if before := self.get(held):
+            self.stop(before, why="you started another run")
         with self._change:
             if self._closed:
                 raise StoreFull("The server is closing: try again in a minute.")
@@ -157,6 +163,8 @@ class RunStore:
                 if data["event"] == "end" and not data["lane"]:
                     self._finish(run, data["status"], data.get("error", ""), data)
                     continue
+                if data["event"] == "header" and (about := run.job.get("about")):
+                    line = introduced(data, about)
                 run.log.append(line, data["seq"])
                 if run.asked:  # also when the stop came before the engine had begun
                     self.engine.stop()
@@ -208,3 +216,13 @@ class RunStore:
 
 def _totals(data: dict | None) -> dict:
     return {"totals": data["totals"]} if data and data.get("totals") else {}
+
+
+def introduced(header: dict, about: dict) -> str:
+    """A header's line with what the page knows of a run and the engine does not.
+
+    `about`: {"texts": the prompts' texts where the engine was given ids, other fields as they are}.
+    """
+    texts, fields = about["texts"], {name: value for name, value in about.items() if name != "texts"}
+    prompts = [{**p, "text": text} for p, text in zip(header["prompts"], texts, strict=True)]
+    return dump_line(from_json({**header, "prompts": prompts, **fields}))

@@ -18,8 +18,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ui import what_if
+from ui.request import Offer
 from ui.run import Run
-from ui.runs import RunStore
+from ui.runs import RunStore, StoreFull
 from ui.squeeze import SqueezedEvents
 from ui.static import IMMUTABLE, Folder
 from ui.status import ticket
@@ -35,7 +37,7 @@ _SEND_TIMEOUT_S = 30.0
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes(store: RunStore, viewer: Folder, vendor: Folder, traces: Folder) -> list[Route]:
+def routes(store: RunStore, viewer: Folder, vendor: Folder, traces: Folder, offer: Offer | None = None) -> list[Route]:
     """All routes; give them to Blocks.launch(app_kwargs={"routes": ...}) or to any Starlette app."""
     logging.getLogger("uvicorn.error").addFilter(quiet)
 
@@ -78,6 +80,19 @@ def routes(store: RunStore, viewer: Folder, vendor: Folder, traces: Folder) -> l
         await asyncio.to_thread(store.stop, run)  # takes the store's lock and may write the run's end
         return JSONResponse(ticket(store, run))
 
+    @only("POST")
+    async def another_token(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            if len(body := body + part) > what_if.MAX_BODY:
+                return fail(413, "this is too long", f"send at most {what_if.MAX_BODY} bytes")
+        try:
+            return JSONResponse(await asyncio.to_thread(what_if.begin, store, offer or Offer(), traces, body))
+        except what_if.Refused as refusal:
+            return fail(refusal.status, refusal.error, refusal.works)
+        except StoreFull as full:
+            return fail(503, *str(full).rstrip(".").split(": ", 1))
+
     @only("GET")
     async def recorded(request: Request) -> Response:
         name = request.path_params["name"]
@@ -107,6 +122,7 @@ def routes(store: RunStore, viewer: Folder, vendor: Folder, traces: Folder) -> l
         "/runs/{run}/status": status,
         "/runs/{run}/trace.jsonl": trace,
         "/runs/{run}/stop": stop,
+        "/what-if": another_token,
         "/traces/{name}.jsonl": recorded,
         "/viewer/{hash}/{file}": viewer_file,
         "/vendor/{file}": vendor_file,

@@ -43,8 +43,16 @@ stop.addEventListener('click', () => {
   fetch(new URL(`runs/${ticket.run}/stop`, document.baseURI), { method: 'POST' }).catch(() => {});
 });
 
-watch('value', () => {
+function take(next) {
   clearTimeout(timer);
-  show(props.value || {});
+  show(next);
   if (going()) timer = setTimeout(ask, 100);
+}
+
+watch('value', () => take(props.value || {}));
+
+// A run that was started elsewhere on the page (what if) is told, stopped and replaced here like the form's own.
+window.addEventListener('ragged:ticket', ({ detail }) => {
+  props.value = detail;
+  take(detail);
 });

@@ -214,3 +214,10 @@ def test_the_hero_is_what_is_saved(saved: Callable) -> None:
     html = saved("?r=1")
     body = re.search(r'<script type="application/x-ndjson" data-trace="hero">(.*?)</script>', html, re.DOTALL)[1]
     assert body == HERO.read_text(encoding="utf-8").replace("<", "\\u003c")
+
+
+def test_a_saved_page_has_no_server_and_offers_no_what_if(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/?r=4&row=1&cell=eqspec.1.56&open=cell")
+    page.wait_for_selector("#ragged-inspector .r-fact")
+    page.wait_for_function("document.querySelector('#ragged-inspector .r-whatif')")
+    assert page.locator(".r-whatif").is_hidden()

@@ -159,7 +159,7 @@ def test_a_full_queue_is_a_refusal(store: RunStore) -> None:
 
 
 def test_a_disk_that_takes_no_file_is_a_refusal(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(job: dict) -> None:
+    def full(job: dict, held: str) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(store, "create", full)

@@ -79,6 +79,7 @@ at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip
 mountBreakpoint(store, player);
 const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store, source, page, {
   show: showFile,
+  open: openTrace,
   jump(step, row, cell, right) {
     store.set({ right });
     act.jump(step, row, cell);

@@ -6,6 +6,7 @@ import { EXPORT, NOTE } from './strings_export.js';
 import { MARKDOWN } from './strings_markdown.js';
 import { MICRO } from './strings_micro.js';
 import { PREDICT } from './strings_predict.js';
+import { WHAT_IF } from './strings_what_if.js';
 
 const EN = {
   language: 'en',
@@ -182,7 +183,7 @@ const EN = {
     hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
   },
 
-  markdown: MARKDOWN, micro: MICRO, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT,
+  markdown: MARKDOWN, micro: MICRO, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT, whatIf: WHAT_IF,
   lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
 
   starting: 'Run {run}: waiting for the first round…',
