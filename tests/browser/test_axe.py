@@ -30,7 +30,7 @@ def nothing(page: object) -> None:
 
 def tensors(page: object) -> None:
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
-    page.wait_for_function("window.__ragged.tensors.idle()")
+    page.wait_for_function("window.__ragged?.tensors?.idle()")
 
 
 def panels(page: object) -> None:

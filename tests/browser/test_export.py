@@ -153,7 +153,7 @@ def test_a_chapter_is_below_a_megabyte_and_can_be_done_from_disk(
 def test_the_tensor_views_come_along_when_asked_for(open_page: Callable, saved: Callable, tmp_path: Path) -> None:
     page = opened(open_page, saved("?r=4&view=positions", tensors=True), tmp_path / "tensors.html")
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
-    wait(page, "window.__ragged.tensors.idle()")
+    wait(page, "window.__ragged?.tensors?.idle()")
     page.wait_for_selector("#ragged-tensors .js-plotly-plot")
     page.keyboard.press("3")
     assert settle(page)["view"] in ("mask", "positions")

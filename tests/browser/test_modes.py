@@ -58,7 +58,7 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable,
     page.keyboard.press("2")
     assert settle(page)["tensorsOpen"]
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
-    page.wait_for_function("window.__ragged.tensors.idle()")
+    page.wait_for_function("window.__ragged?.tensors?.idle()")
     assert page.evaluate(SMALL) == []
     page.keyboard.press("p")
     settle(page)
