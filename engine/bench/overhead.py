@@ -59,28 +59,34 @@ MOVING = ("realign", "join", "split", "compact")
 
 def realign_ratios(layers: int, batch: int, heads: int, dim: int, slots: int, passes: int) -> tuple[float, ...]:
     """MB of a rectangle; seconds of realigning it over those of cloning it: all layers at once, and row by row."""
-    cache = PaddedCache(layers, batch, slots, 5)
-    for layer in cache.layers:
-        layer.keys, layer.values = torch.randn(batch, slots, heads, dim), torch.randn(batch, slots, heads, dim)
-        layer.is_initialized = True
+    fast, by_row = (filled(layers, batch, heads, dim, slots) for _ in range(2))
     rows, source = torch.arange(batch), torch.arange(batch) % 4
     clones: list[tuple | None] = [None] * layers
 
     def clone() -> None:
-        for n, layer in enumerate(cache.layers):
+        for n, layer in enumerate(fast.layers):
             clones[n] = layer.keys.clone(), layer.values.clone()
 
-    def realign(by_row: bool) -> None:
+    def realign(cache: PaddedCache) -> None:
         cache.width = slots
-        cache.realign(rows, source, torch.zeros_like(rows), slots - cache.spare, by_row)
+        cache.realign(rows, source, torch.zeros_like(rows), slots - cache.spare, by_row=cache is by_row)
 
-    works = [clone, lambda: realign(False), lambda: realign(True)]
+    works = [clone, lambda: realign(fast), lambda: realign(by_row)]
     times: list[list[float]] = [[], [], []]
     for n in range(passes):
         for i in ((0, 1, 2), (2, 1, 0))[n % 2]:
             times[i].append(seconds(works[i]))
     ratios = (statistics.median(a / b for a, b in zip(t, times[0], strict=True)) for t in times[1:])
-    return batch * slots * cache.slot_bytes / 1e6, *ratios
+    return batch * slots * fast.slot_bytes / 1e6, *ratios
+
+
+def filled(layers: int, batch: int, heads: int, dim: int, slots: int) -> PaddedCache:
+    """A rectangle full of random keys and values."""
+    cache = PaddedCache(layers, batch, slots, 5)
+    for layer in cache.layers:
+        layer.keys, layer.values = torch.randn(batch, slots, heads, dim), torch.randn(batch, slots, heads, dim)
+        layer.is_initialized = True
+    return cache
 
 
 def seconds(work: Callable[[], object]) -> float:
