@@ -81,6 +81,6 @@ def opened(browser: Browser, url: str, text: str) -> tuple[Page, float]:
     page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.route("**/traces/large.jsonl", lambda route: route.fulfill(body=text, content_type="application/x-ndjson"))
     began = time.monotonic()
-    page.goto(f"{url}/?t=large&r=3", wait_until="commit")
+    page.goto(f"{url}?t=large&r=3", wait_until="commit")
     page.wait_for_function("window.__ragged?.store.get().source.name === 'large' && document.querySelector('.r-word')")
     return page, time.monotonic() - began
