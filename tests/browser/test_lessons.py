@@ -129,7 +129,7 @@ def answer(page: object, told: dict, step: dict) -> None:
         page.click(f'{PANEL} .r-options > [data-value="{step["answer"]}"]')
     else:
         rank(page, told["items"], ("harmless", "harmful"))
-    assert page.inner_text(FEED).endswith("Yes.")
+    assert page.inner_text(FEED).endswith("Right.")
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
@@ -265,7 +265,7 @@ def a_row_moves_though_all_accept_alike(trace: list[dict]) -> None:
         ("equal", 0, verdict("eqspec", 1, "rounding"), "1", "0"),
         ("realign", 0, keys_rotated, "Copied as they are", "Rotated to the new place"),
         ("realign", 2, a_row_moves_though_all_accept_alike, "0", "1"),
-        ("shortcut", 2, a_gap_less, "9, should be 7", "6, should be 5"),  # now row 1's is the widest
+        ("shortcut", 2, a_gap_less, "9; right behind is 7", "6; right behind is 5"),  # now row 1's is the widest
     ],
 )
 def test_another_trace_has_another_answer(
@@ -308,7 +308,7 @@ def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callab
     assert "goes on with" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.inner_text(FEED) == "Your bet: 0."
+    assert page.inner_text(FEED) == "Your bet was “0”."
     page.keyboard.press("n")
     assert "step to round 2" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("ArrowRight")
