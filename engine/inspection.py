@@ -39,6 +39,7 @@ class Inspected:
     found: set[tuple[int, str, int]] = field(default_factory=set)  # (step, invariant, row)
     claimed: set[tuple[int, str, int]] = field(default_factory=set)
     ended: bool = False
+    judges: bool = False  # its writer reports violations itself: Ragged's own lanes carry their configuration
 
     @property
     def checked(self) -> int:
@@ -47,7 +48,9 @@ class Inspected:
 
     @property
     def disagreements(self) -> list[str]:
-        """Where the trace's own violation events and this check differ."""
+        """Where the trace's own violation events and this check differ; nothing where its writer reports none."""
+        if not self.judges and not self.claimed:
+            return []
         only = [(self.found - self.claimed, "not in the trace"), (self.claimed - self.found, "only in the trace")]
         return [f"step {s} row {r}: {i} ({where})" for cells, where in only for s, i, r in sorted(cells)]
 
@@ -68,7 +71,7 @@ class Inspector:
                 self._close(event.lane)
             self.fold.push(event)
             if isinstance(event, Header):
-                self.lanes = {name: Inspected(name) for name in self.fold.lanes}
+                self.lanes = {name: Inspected(name, judges=bool(of.config)) for name, of in self.fold.lanes.items()}
                 self._checkers = {name: Checker() for name in self.fold.lanes}
             elif isinstance(event, Violation):
                 self.lanes[event.lane].claimed.add((event.step, event.invariant, event.row))

@@ -124,7 +124,12 @@ def main(args: argparse.Namespace) -> int:
 def read_prompts(path: Path) -> list[str]:
     """Prompts of a file. Raises ConfigError naming the line that cannot be read."""
     prompts = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        works = f"a UTF-8 file with one prompt per line, or JSON lines with a 'prompt' field ({error})"
+        raise ConfigError("prompts", str(path), works) from None
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith("{"):

@@ -9,16 +9,21 @@ import torch
 from transformers import DynamicCache
 
 from engine import cli
+from engine.inspection import inspect
+from engine.reading import Reading, open_trace
 from tests.engine import tiny
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 PROMPTS = [tiny.prompt(n, 3) for n in (7, 3, 5)]
 
 
-def snippet() -> str:
+def blocks() -> list[str]:
     section = README.read_text(encoding="utf-8").split("\n## Your own engine\n")[1].split("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    return code
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
+def snippet() -> str:
+    return blocks()[0]
 
 
 def writer() -> type:
@@ -32,6 +37,14 @@ def test_it_is_plain_python_of_at_most_20_lines() -> None:
     assert len(lines) <= 20
     assert max(map(len, lines)) <= 120
     assert [line for line in lines if "import" in line] == ["import json"]
+
+
+def test_readme_s_example_is_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    writer_code, example = blocks()
+    exec(writer_code + example, {})
+    (lane,) = inspect(Reading(open_trace(tmp_path / "mine.jsonl")))
+    assert (lane.checked, lane.first, lane.disagreements) == (2, None, [])
 
 
 @torch.inference_mode()

@@ -16,7 +16,8 @@ export function claim(state, phone = false) {
   if (!fold?.header) return [t('claimNone')];
   if (source.kind === 'file') return [t('drop.claim', { name: source.title }), ...[...new Set([left, right])].map((lane) => laneChecked(fold, lane))];
   const lanes = [...new Set([left, right])].map((lane, n) => laneClaim(fold, lane, n ? 'claimLaneShort' : phone ? 'claimPhone' : 'claimLane'));
-  return phone ? lanes : [t('claim'), ...lanes];
+  const first = fold.status === 'stopped' ? [t('claimStopped')] : phone ? [] : [t('claim')];
+  return [...first, ...lanes];
 }
 
 /** What the check of a dropped file found in a lane. */

@@ -16,7 +16,7 @@ const EN = {
   laneWith: '{lane} ({note})',
   laneLong: { bsp_repaired: 'BSP with its position ids repaired', pads_seen: 'Pads seen', pads_counted: 'Pads counted' },
 
-  claim: 'Same model, same prompts.',
+  claim: 'Same model, same prompts.', claimStopped: 'Stopped: only the tokens written so far are compared.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
   claimLaneShort: '{lane}: {equal} of {rows}.',
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
@@ -51,7 +51,7 @@ const EN = {
   ribbon: '{lane}, row {row}: {tokens} tokens, {gaps}',
   noGaps: 'no gap', someGaps: 'gaps {sizes}',
 
-  equal: 'equal, {n} of {n}',
+  equal: 'equal, {n} of {n}', equalSoFar: 'equal so far, {n} of {n}',
   rounding: 'rounding tie at token {n}',
   differs: 'differs from token {n}',
   endsEarly: 'ends differently, at token {n}',

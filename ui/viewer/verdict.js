@@ -9,7 +9,7 @@ export function verdictOf(fold, lane, row) {
   if (!state) return { state: 'none', text: t('noLane') };
   const compare = state.compare;
   if (!compare) return fold.status === 'running' ? { state: 'checking', text: t('checking') } : { state: 'none', text: t('notCompared') };
-  if (compare.verdict === 'equal') return { state: 'equal', text: t('equal', { n: compare.checked }) };
+  if (compare.verdict === 'equal') return { state: 'equal', text: t(state.done === 'stopped' ? 'equalSoFar' : 'equal', { n: compare.checked }) };
   const n = (compare.index ?? compare.checked) + 1;
   if (compare.verdict === 'rounding') return { state: 'rounding', text: t('rounding', { n }) };
   return { state: 'bug', text: t(state.kinds.length < n ? 'endsEarly' : 'differs', { n }) };
