@@ -4,6 +4,7 @@ A table is measured (`python -m engine bench --costs FILE`) or given; with the s
 """
 
 from dataclasses import dataclass
+from math import inf
 
 #: Rows decoded together, drafts per row, milliseconds of such a round: drafting, verifying, moving KV.
 Cell = tuple[int, int, float]
@@ -43,7 +44,7 @@ def problem(cells: object, k: int) -> str:
     shape = "cells are (rows from 1, drafts per row from 0, milliseconds above 0)"
     for cell in cells:
         kinds = [type(x) for x in cell] if isinstance(cell, tuple | list) else []
-        if kinds not in ([int, int, float], [int, int, int]) or cell[0] < 1 or cell[1] < 0 or not cell[2] > 0:
+        if kinds not in ([int, int, float], [int, int, int]) or cell[0] < 1 or cell[1] < 0 or not 0 < cell[2] < inf:
             return f"{cell!r} is no cell: {shape}"
     for b in sorted({b for b, _, _ in cells}):
         measured = [n for rows, n, _ in cells if rows == b]

@@ -9,6 +9,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ui.squeeze import accepts_gzip
+
 #: Written out: a machine's own MIME table can be wrong, and a module of the wrong type does not load.
 MIME = {
     ".js": "text/javascript; charset=utf-8",
@@ -33,7 +35,7 @@ class File:
 
     def response(self, request: Request, headers: dict[str, str]) -> Response:
         headers = {**headers, "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
-        if self.packed and "gzip" in request.headers.get("accept-encoding", ""):
+        if self.packed and accepts_gzip(request.headers):
             return Response(self.packed, media_type=self.mime, headers={**headers, "Content-Encoding": "gzip"})
         return Response(self.body, media_type=self.mime, headers=headers)
 

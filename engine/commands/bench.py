@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.commands.run import read_prompts
+from engine.commands.prompts import read_prompts
 from engine.config import ConfigError, RunConfig
 
 

@@ -31,6 +31,6 @@ def read_costs(file: Path) -> tuple[tuple[int, int, float], ...]:
     try:
         cells = json.loads(file.read_text(encoding="utf-8"))
         return tuple((int(b), int(k), float(ms)) for b, k, ms in cells)
-    except (ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
         works = f"a JSON list of [rows, drafts per row, milliseconds] ({error}); `bench --costs FILE` writes one"
         raise ConfigError("costs", str(file), works) from None

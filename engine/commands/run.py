@@ -6,10 +6,13 @@ Exit code 0: every row was decoded; 2: bad input.
 import argparse
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from engine.arrivals import parse
 from engine.commands import drafting
+from engine.commands.output import writable
+from engine.commands.prompts import check, read_prompts
 from engine.config import FAULTS, METHODS, REFILLING, ConfigError, RunConfig
 
 
@@ -86,11 +89,13 @@ def prompts_of(args: argparse.Namespace) -> list[str]:
     prompts = prompts[: args.limit]
     if not prompts:
         raise ConfigError("prompts", prompts, "give --prompt TEXT or --prompts FILE")
+    check(prompts)
     return prompts
 
 
 def main(args: argparse.Namespace) -> int:
     config, prompts = config_of(args), prompts_of(args)
+    writable(args.out, "out", apart_from=args.prompts)
     from engine.fold import Fold
     from engine.latency import percentiles, requests
     from engine.lines import dump_line
@@ -98,15 +103,13 @@ def main(args: argparse.Namespace) -> int:
     from engine.stream import run
 
     pair, fold = load_pair(config), Fold()
-    out = args.out.open("w", encoding="utf-8") if args.out else None
-    try:
+    with ExitStack() as files:
+        out = None
         for event in run(config, prompts, pair):
             fold.push(event)
-            if out:
+            if args.out:  # opened with the first event: a run that is refused leaves an older file as it is
+                out = out or files.enter_context(args.out.open("w", encoding="utf-8"))
                 out.write(dump_line(event) + "\n")
-    finally:
-        if out:
-            out.close()
     for row, state in fold.lanes[config.method].rows.items():
         ids = state.ids[state.prompt : state.prompt + state.final]
         ids = ids[:-1] if ids and ids[-1] in pair.stop_ids else ids
@@ -119,24 +122,3 @@ def main(args: argparse.Namespace) -> int:
             found = ", ".join(f"P{p} {value:.2f}" for p, value in percentiles(values).items())
             print(f"latency in {unit}: {found}", file=sys.stderr)
     return 0
-
-
-def read_prompts(path: Path) -> list[str]:
-    """Prompts of a file. Raises ConfigError naming the line that cannot be read."""
-    prompts = []
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        works = f"a UTF-8 file with one prompt per line, or JSON lines with a 'prompt' field ({error})"
-        raise ConfigError("prompts", str(path), works) from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        if not line.lstrip().startswith("{"):
-            prompts.append(line)
-            continue
-        try:
-            prompts.append(json.loads(line)["prompt"])
-        except (ValueError, KeyError, TypeError):
-            raise ConfigError(f"{path}:{number}", line[:60], 'write {"prompt": "..."} or plain text') from None
-    return prompts

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from engine.commands import drafting
-from engine.commands.run import read_prompts
+from engine.commands.output import writable
+from engine.commands.prompts import check, read_prompts
 from engine.config import FAULTS, METHODS, PUBLISHED_BROKEN, ConfigError, RunConfig
 
 
@@ -41,8 +42,9 @@ def main(args: argparse.Namespace) -> int:
     prompts = read_prompts(args.prompts)[: args.limit]
     if not prompts:
         raise ConfigError("prompts", str(args.prompts), "the file has no prompts; write one a line")
-    if args.shrink and (args.shrink.is_dir() or not args.shrink.parent.is_dir()):
-        raise ConfigError("shrink", str(args.shrink), "choose a file in a folder that exists")
+    check(prompts)
+    writable(args.shrink, "shrink", apart_from=args.prompts)
+    writable(args.json, "json", apart_from=args.prompts)
     from engine.models import load_pair
     from engine.report import verify, wrong
 
@@ -55,9 +57,9 @@ def main(args: argparse.Namespace) -> int:
             say(in_words(result))
             if args.shrink and not smallest and result.failed and result.method in named:
                 smallest = shrunk(pair, base, result, faults, prompts)
+    print_table(results)
     if args.json:
         args.json.write_text(json.dumps(as_json(args, len(prompts), results), indent=1) + "\n", encoding="utf-8")
-    print_table(results)
     for result in wrong(results):
         say(f"bug: {in_words(result)}")
     if smallest:

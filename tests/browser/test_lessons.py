@@ -262,7 +262,7 @@ def a_row_moves_though_all_accept_alike(trace: list[dict]) -> None:
         ("rectangle", 2, verdict("pads_counted", 2, "bug"), "Only learned positions (GPT-2)", "All"),
         ("crop", 2, lambda trace: commit(trace, 2, 1), "5", "3"),
         ("shortcut", 0, a_gap_less, "3", "2"),
-        ("equal", 0, verdict("eqspec", 1, "rounding"), "1", "0"),
+        ("equal", 0, verdict("eqspec", 1, "rounding"), "2", "1"),
         ("realign", 0, keys_rotated, "Copied as they are", "Rotated to the new place"),
         ("realign", 2, a_row_moves_though_all_accept_alike, "0", "1"),
         ("shortcut", 2, a_gap_less, "9; right behind is 7", "6; right behind is 5"),  # now row 1's is the widest

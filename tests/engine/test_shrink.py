@@ -155,7 +155,7 @@ def test_without_its_faults_a_broken_method_is_judged_like_any_other(
     ("change", "words"),
     [
         pytest.param(["--methods", "slots", "--fault", "kv_not_moved"], "fault=['kv_not_moved']", id="fault"),
-        pytest.param(["--shrink", "/nowhere/test_x.py"], "a folder that exists", id="folder"),
+        pytest.param(["--shrink", "/nowhere/test_x.py"], "a file that can be written", id="folder"),
     ],
 )
 def test_bad_input_is_refused(
