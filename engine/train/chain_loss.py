@@ -13,11 +13,13 @@ import math
 import torch
 from torch import Tensor
 
+from engine.train.competing import Competing, all_of, sampled
 from engine.train.data import Batch
 from engine.train.draft_head import DraftHead
 from engine.train.loop import Score
 
 DECAY = 0.8  # weight of each further step
+LEAST = 0.01  # probability of the rarest choice that is taught
 
 
 class Chain:
@@ -48,12 +50,21 @@ class Chain:
 def teacher(top: Tensor, log_p: Tensor, slot: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
     """The target's choices as draft outputs [N, TOP], their probabilities [N, TOP], and which rows can be learned.
 
-    A row whose first choice is outside the draft vocabulary has nothing to teach; other such choices get no weight.
+    A row whose first choice is outside the draft vocabulary has nothing to teach; other such choices get no weight, nor
+    do those below `LEAST`.
     """
     index = slot[top]
-    inside = index >= 0
-    p = (log_p / temperature).masked_fill(~inside, -1e4).softmax(dim=-1)
-    return index.clamp(min=0), p, inside[:, 0]
+    p = (log_p / temperature).masked_fill(index < 0, -1e4).softmax(dim=-1)
+    p = p.masked_fill(p < LEAST, 0.0)
+    return index.clamp(min=0), p / p.sum(dim=-1, keepdim=True), index[:, 0] >= 0
+
+
+def against(logits: Tensor, index: Tensor, p: Tensor, known: Tensor, among: Competing) -> tuple[Tensor, int]:
+    """Soft cross-entropy [] of logits [N, among.ids] with what `teacher` gave, and rows that name its first choice."""
+    logits, place = logits.float() + among.shift, among.slot[index].clamp(min=0)
+    loss = logits.logsumexp(dim=-1) - (p * logits.gather(1, place)).sum(dim=-1)
+    agree = int(((logits.argmax(dim=-1) == place[:, 0]) & known).sum())
+    return (loss * known).sum() / known.sum().clamp(min=1), agree
 
 
 def score(
@@ -64,22 +75,27 @@ def score(
     steps: int = 1,
     temperature: float = 0.7,
 ) -> Score:
-    """Soft cross-entropy with the target over `steps` steps, on answers. Chain t at step s predicts x[t + s + 1]."""
+    """`against` the target over `steps` steps, on answers. Chain t at step s predicts x[t + s + 1].
+
+    A head in training mode looks at a sample of its outputs only, see `competing`.
+    """
     length = batch.tokens.shape[1]
     embedding = embed(batch.tokens).detach()
     attend = Chain()
     width = length - steps  # every chain has a label at every step
     hidden = head.fuse(batch.states.to(embedding.dtype))[:, :width].to(embedding.dtype)  # autocast: sums stay float32
     positions = torch.arange(length, device=batch.tokens.device)[None]
+    index, p, known = teacher(batch.top.flatten(0, 1), batch.log_p.flatten(0, 1), slot, temperature)
+    index, p, known = (x.unflatten(0, batch.wanted.shape) for x in (index, p, known))
+    labels = index[(p > 0) & batch.wanted[..., None]]
+    among = sampled(labels, head.draft_vocab) if head.training else all_of(head.draft_vocab, labels.device)
     total, agree, count = embedding.new_zeros(()), [], []
     for s in range(1, steps + 1):
         hidden = head(embedding[:, s : s + width], hidden, positions[:, s : s + width], attend)
         wanted = batch.wanted[:, s : s + width]
-        top, log_p = (x[:, s : s + width][wanted] for x in (batch.top, batch.log_p))
-        index, p, known = teacher(top, log_p, slot, temperature)
-        logits = head.logits(hidden[wanted]).float()
-        loss = logits.logsumexp(dim=-1) - (p * logits.gather(1, index)).sum(dim=-1)
-        total = total + DECAY ** (s - 1) * (loss * known).sum() / known.sum().clamp(min=1)
-        agree.append(int(((logits.argmax(dim=-1) == index[:, 0]) & known).sum()))
-        count.append(len(known))
+        taught = (x[:, s : s + width][wanted] for x in (index, p, known))
+        loss, right = against(head.logits(hidden[wanted], among.ids), *taught, among)
+        total = total + DECAY ** (s - 1) * loss
+        agree.append(right)
+        count.append(int(wanted.sum()))
     return Score(total, agree, count)

@@ -107,8 +107,14 @@ class DraftHead(nn.Module):
     ) -> Tensor:  # [B, T, H]
         raise NotImplementedError
 
-    def logits(self, hidden: Tensor) -> Tensor:  # [..., H] -> [..., draft_vocab]
+    def final(self, hidden: Tensor) -> Tensor:  # [..., H] -> [..., H]
+        """The norm before the output rows."""
         raise NotImplementedError
+
+    def logits(self, hidden: Tensor, outputs: Tensor | None = None) -> Tensor:  # [..., H] -> [..., N]
+        """Of the outputs [N] that are asked for, else of all: N = draft_vocab."""
+        rows = self.lm_head.weight if outputs is None else self.lm_head.weight[outputs]
+        return nn.functional.linear(self.final(hidden), rows)
 
     @property
     def draft_vocab(self) -> int:
@@ -118,12 +124,15 @@ class DraftHead(nn.Module):
         """Target ids of outputs: with d2t [3, 4, 9], outputs [0, 2] are ids [3, 11]."""
         return drafted + self.d2t[drafted]
 
+    @torch.no_grad()
     def set_vocabulary(self, ids: Tensor, unembedding: Tensor) -> None:
         """Take these target ids (ascending) as outputs, and the target's rows for them, frozen."""
-        index = torch.arange(len(ids), device=ids.device)
-        self.d2t.copy_(ids - index)
-        self.t2d.zero_()[ids.to(self.t2d.device)] = True
-        self.lm_head.weight.requires_grad_(False).copy_(unembedding[ids.to(unembedding.device)])
+        device, weight = self.t2d.device, self.lm_head.weight
+        ids = ids.to(device)
+        self.d2t = ids - torch.arange(len(ids), device=device)
+        self.t2d.zero_()[ids] = True
+        rows = unembedding[ids.to(unembedding.device)].to(device=device, dtype=weight.dtype)
+        self.lm_head.weight = nn.Parameter(rows, requires_grad=False)
 
 
 def layer_config(target: PreTrainedModel) -> LlamaConfig:

@@ -4,18 +4,17 @@ import copy
 from pathlib import Path
 
 import torch
-from torch import Tensor
 from transformers import PreTrainedModel
 
 from engine.train import compact
-from engine.train.chain_loss import teacher
+from engine.train.chain_loss import against, teacher
+from engine.train.competing import all_of, sampled
 from engine.train.data import Batch
 from engine.train.loop import Score
 
 DRAFT = Path("assets/heads/draft")
 FILE = "draft.safetensors"
 SHARED = ("model.embed_tokens.weight", "lm_head.weight")
-OTHERS = 2048  # ids outside the frequent ones that compete in each step
 
 
 def kept_layers(layers: int) -> tuple[int, int]:
@@ -41,22 +40,15 @@ def from_target(target: PreTrainedModel, layers: tuple[int, ...] | None = None) 
     return small
 
 
-def score(small: PreTrainedModel, batch: Batch, ids: Tensor, slot: Tensor, temperature: float) -> Score:
-    """Soft cross-entropy with the target on answers, over the frequent `ids` [N] and a fresh sample of the others.
-
-    `slot` [vocab]: index of an id among `ids`, -1: none. All ids at every step would take six times the work.
-    """
-    wanted = batch.wanted
+def score(small: PreTrainedModel, batch: Batch, temperature: float) -> Score:
+    """Soft cross-entropy with the target on answers; in training mode over a sample of the tokens, see `competing`."""
+    rows, wanted = small.lm_head.weight, batch.wanted
     hidden = small.model(input_ids=batch.tokens, use_cache=False).last_hidden_state[wanted]
-    index, p, known = teacher(batch.top[wanted], batch.log_p[wanted], slot, temperature)
-    others = (slot < 0).nonzero()[:, 0]
-    if len(others):  # a small vocabulary may be frequent throughout
-        others = others[torch.randint(len(others), (min(OTHERS, len(others)),), device=others.device)]
-    rows = small.lm_head.weight
-    logits = (hidden @ torch.cat([rows[ids], rows[others]]).T.to(hidden.dtype)).float()
-    loss = logits.logsumexp(dim=-1) - (p * logits.gather(1, index)).sum(dim=-1)
-    agree = int(((logits.argmax(dim=-1) == index[:, 0]) & known).sum())
-    return Score((loss * known).sum() / known.sum().clamp(min=1), [agree], [len(known)])
+    all_ids = all_of(len(rows), rows.device)
+    index, p, known = teacher(batch.top[wanted], batch.log_p[wanted], all_ids.ids, temperature)
+    among = sampled(index[p > 0], len(rows)) if small.training else all_ids
+    loss, agree = against(hidden @ rows[among.ids].T.to(hidden.dtype), index, p, known, among)
+    return Score(loss, [agree], [len(known)])
 
 
 def save(small: PreTrainedModel, folder: Path, about: dict) -> Path:

@@ -17,16 +17,13 @@ from engine.train.features import Store
 from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
 CHECKPOINT = shelf.CACHE / "draft.pt"
-FREQUENT = 8192
 
 
-def score_of(small: PreTrainedModel, ids: torch.Tensor) -> ScoreOf:
+def score_of(small: PreTrainedModel) -> ScoreOf:
     """The loss of this model; there is no second phase, as it never reads what it has made itself."""
-    slot = torch.full((small.lm_head.weight.shape[0],), -1, dtype=torch.int64, device=ids.device)
-    slot[ids] = torch.arange(len(ids), device=ids.device)
 
     def of_batch(batch: data.Batch, steps: int, temperature: float) -> Score:
-        return draft_small.score(small, batch, ids, slot, temperature)
+        return draft_small.score(small, batch, temperature)
 
     return of_batch
 
@@ -52,9 +49,8 @@ def main(argv: list[str] | None = None) -> None:
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
-    ids = data.frequent(store, FREQUENT, target.config.vocab_size).to(args.device)
     small, progress = start(target, None if args.fresh else args.head)
-    training = Training(small, score_of(small, ids), recipe_of(args), args.checkpoint or CHECKPOINT, args.device)
+    training = Training(small, score_of(small), recipe_of(args), args.checkpoint or CHECKPOINT, args.device)
     training.progress = progress
     if not args.fresh:
         training.resume()

@@ -56,5 +56,5 @@ class Eagle3Head(DraftHead):
     def forward(self, embedding: Tensor, hidden: Tensor, positions: Tensor, attend: Attend) -> Tensor:
         return self.layers[0](embedding, hidden, self.rotary(embedding, positions), attend)
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        return self.lm_head(self.norm(hidden))
+    def final(self, hidden: Tensor) -> Tensor:
+        return self.norm(hidden)

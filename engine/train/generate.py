@@ -1,13 +1,16 @@
 """generate: the target writes its own training text, `python -m engine.train.generate`.
 
 Only the system turn and the opening of a user turn are given. The user's text is sampled at temperature 1, the turn
-tokens are forced, the answer is sampled at a lower temperature. A finished row starts over in its own slots, whose
-first entries are the opening's for good: all rows stay busy and nothing is ever padded.
+tokens are forced, the answer is sampled at a lower temperature. Some user turns end with an answer written earlier, so
+that there are long turns too, and answers that speak of what they were given: a drafter learns to look back from them.
+A finished row starts over in its own slots, whose first entries are the opening's for good: all rows stay busy and
+nothing is ever padded.
 """
 
 import argparse
 import math
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,14 +33,19 @@ FLUSH_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to generate. Lengths in tokens; a user turn is cut at a length drawn from `user` for each conversation."""
+    """What to generate. Lengths in tokens; a user turn is cut at a length drawn from `user` for each conversation.
+
+    `quoting`: share of user turns that are cut at a third of that and then quote at most `quote` tokens.
+    """
 
     rows: int = 128
     tokens: int = 1_000_000
     user: tuple[int, int] = (12, 96)
+    quoting: float = 0.4
+    quote: int = 128
     answer: int = 224
     user_temperature: float = 1.0
-    answer_temperature: float = 0.5
+    answer_temperature: tuple[float, float] = (0.05, 0.6)  # drawn for each conversation: nearly greedy, or varied
     seed: int = 0
 
 
@@ -46,6 +54,8 @@ class Talk:
     """One conversation being written; `ids` without the opening. `left`: tokens until its current turn is cut."""
 
     left: int
+    warm: float  # temperature of the answer
+    quote: list[int]  # what the user's turn ends with
     ids: list[int] = field(default_factory=list)
     forced: list[int] = field(default_factory=list)
     answer: int = 0  # where the answer begins, 0: still the user's turn
@@ -66,17 +76,18 @@ class Generator:
         self.model, self.turns, self.vocab, self.plan, self.device = model, turns, vocab, plan, model.device
         # a resumed run draws other numbers than the part before it
         self.random = torch.Generator().manual_seed(plan.seed * 1_000_003 + offset)
-        capacity = len(turns.opening) + plan.user[1] + len(turns.closing) + plan.answer + 2
+        capacity = len(turns.opening) + plan.user[1] + plan.quote + len(turns.closing) + plan.answer + 2
         self.cache = SlotCache(model.config.num_hidden_layers, plan.rows, capacity, str(self.device))
         self.at = torch.arange(plan.rows, device=self.device)
         self.recorder = Recorder(model, turns.opening, plan.rows, capacity, taps, vocab) if taps else None
+        self.passages: deque[list[int]] = deque(maxlen=4 * plan.rows)  # the latest answers
         self.talks = [self._talk() for _ in range(plan.rows)]
         self.logits = self._feed(torch.tensor([turns.opening] * plan.rows, device=self.device))
         self.first = self.logits[:1].clone()  # what follows the opening, the same for every conversation
 
     def step(self) -> list[tuple[list[int], Piece | None]]:
         """Choose one token for every row, feed them; conversations that ended are returned and started over."""
-        warm = [self.plan.answer_temperature if t.answer else self.plan.user_temperature for t in self.talks]
+        warm = [t.warm if t.answer else self.plan.user_temperature for t in self.talks]
         drawn = self._sample(torch.tensor(warm, device=self.device)).tolist()
         tokens, ended = [], []
         for n, (talk, token) in enumerate(zip(self.talks, drawn, strict=True)):
@@ -86,9 +97,10 @@ class Generator:
         self.logits = self._feed(torch.tensor(tokens, device=self.device)[:, None])
         done = []
         for n in ended:
-            ids = self.talks[n].ids
-            answer = len(self.turns.opening) + self.talks[n].answer
-            done.append((ids, self.recorder.piece(n, ids, answer) if self.recorder else None))
+            ids, answer = self.talks[n].ids, self.talks[n].answer
+            self.passages.append([t for t in ids[answer:][: self.plan.quote] if t != self.turns.end])
+            piece = self.recorder.piece(n, ids, len(self.turns.opening) + answer) if self.recorder else None
+            done.append((ids, piece))
             self.talks[n] = self._talk()
             self.cache.count[n] = len(self.turns.opening)
             self.logits[n] = self.first[0]
@@ -96,7 +108,12 @@ class Generator:
 
     def _talk(self) -> Talk:
         low, high = self.plan.user
-        return Talk(int(torch.randint(low, high, (), generator=self.random)))
+        left, (a, b) = int(torch.randint(low, high, (), generator=self.random)), self.plan.answer_temperature
+        quotes, warm, which = torch.rand(3, generator=self.random).tolist()
+        quote: list[int] = []
+        if self.passages and quotes < self.plan.quoting:
+            left, quote = max(1, left // 3), self.passages[int(which * len(self.passages))]
+        return Talk(left, a + warm * (b - a), quote)
 
     def _append(self, talk: Talk, token: int) -> int:
         """The token that the talk really gets: a forced one, or the one drawn."""
@@ -106,9 +123,9 @@ class Generator:
             return token
         talk.left -= 1
         if not talk.answer and (token == self.turns.end or talk.left <= 0):
-            token, *talk.forced = self.turns.closing
-            talk.left = self.plan.answer
-            talk.answer = len(talk.ids) + len(self.turns.closing)
+            given = [*talk.quote, *self.turns.closing]
+            talk.left, talk.answer = self.plan.answer, len(talk.ids) + len(given)
+            token, *talk.forced = given
         talk.ids.append(token)
         return token
 

@@ -20,7 +20,7 @@ from engine.train.draft_head import DraftHead
 from engine.train.features import Store
 from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
-DRAFT_VOCAB = 8192
+DRAFT_VOCAB = 16384
 
 
 def score_of(head: DraftHead, embed: torch.nn.Module) -> ScoreOf:
@@ -58,14 +58,12 @@ def main(argv: list[str] | None = None) -> None:
     store = Store(args.features, 3 * target.config.hidden_size).open()
     ids = data.frequent(store, DRAFT_VOCAB, target.config.vocab_size).to(args.device)
     head, progress = start(args.kind, target, ids, None if args.fresh else published)
-    embed, rows = target.get_input_embeddings(), target.get_output_embeddings().weight
+    embed = target.get_input_embeddings()
     del target
     training = Training(head, score_of(head, embed), recipe_of(args), checkpoint, args.device)
     training.progress = progress
-    if not args.fresh and training.resume():
-        # the output rows are frozen, so the vocabulary may follow the text that has come since
-        head.set_vocabulary(ids, rows)
-        training.score = score_of(head, embed)
+    if not args.fresh:
+        training.resume()
     training.stop_on_signals()
     training.run(store)
 

@@ -18,6 +18,7 @@ from engine.train.features import FOLDER, Store
 
 SAVE_S = 120.0
 PAUSE_S = 60.0  # a step that seems to take longer was a stopped process
+VOCABULARY = ("d2t", "t2d")  # of a head: follow the text, so a resumed run has its own already
 
 
 @dataclass(slots=True)
@@ -93,7 +94,8 @@ class Training:
         if not self.checkpoint.is_file():
             return False
         saved = torch.load(self.checkpoint, map_location=self.device, weights_only=True)
-        self.model.load_state_dict(saved["head"], strict=False)  # frozen weights are the target's, and not saved
+        weights = {name: w for name, w in saved["head"].items() if name not in VOCABULARY}
+        self.model.load_state_dict(weights, strict=False)  # frozen weights are the target's, and not saved
         for optimizer, state in zip(self.optimizers, saved["optimizers"], strict=True):
             optimizer.load_state_dict(state)
         self.progress = Progress(**saved["progress"])
@@ -120,6 +122,7 @@ class Training:
         recipe, progress = self.recipe, self.progress
         feed = data.endless(store, recipe.held, recipe.tokens, recipe.seed, progress.step, recipe.start)
         progress.single, saved, losses = recipe.single, time.monotonic(), []
+        self.model.train()
         with tqdm(total=recipe.steps, initial=progress.step, unit="step", mininterval=10) as bar:
             while progress.step < recipe.steps and not self.stopped:
                 start = time.monotonic()
@@ -158,10 +161,12 @@ class Training:
     def agreement(self, store: Store) -> list[float]:
         """Share of held-out answer positions where each step names the target's first choice."""
         scores: list[Score] = []
+        self.model.eval()
         for n in range(0, self.recipe.held, 8):
             batch = data.collate([store[i] for i in range(n, min(n + 8, self.recipe.held))]).to(self.device)
             with torch.autocast(torch.device(self.device).type, dtype=self.half):
                 scores.append(self.score(batch, self.recipe.depth, self.recipe.temperature))
+        self.model.train()
         agree = [sum(step) for step in zip(*(s.agree for s in scores), strict=True)]
         count = [sum(step) for step in zip(*(s.count for s in scores), strict=True)]
         return [round(a / c, 4) for a, c in zip(agree, count, strict=True)]

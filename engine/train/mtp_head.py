@@ -64,8 +64,8 @@ class MtpHead(DraftHead):
     def forward(self, embedding: Tensor, hidden: Tensor, positions: Tensor, attend: Attend) -> Tensor:
         return self.mtp_layers[0](embedding, hidden, self.rotary(embedding, positions), attend)
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        return self.lm_head(self.mtp_layers[0].final_layernorm(hidden))
+    def final(self, hidden: Tensor) -> Tensor:
+        return self.mtp_layers[0].final_layernorm(hidden)
 
 
 def usual_size(target: PreTrainedModel, tap: int, tokens: int = 32) -> Tensor:

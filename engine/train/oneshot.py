@@ -82,9 +82,7 @@ def main(argv: list[str] | None = None) -> None:
     embed = target.get_input_embeddings()
     training = Training(head, score_of(head, embed), Recipe(tokens=args.batch), args.checkpoint, args.device)
     training.progress = progress
-    if training.resume():
-        head.set_vocabulary(ids, target.get_output_embeddings().weight)
-        training.score = score_of(head, embed)
+    training.resume()
     costs = step_seconds(training, store)
     left = limit - (time.monotonic() - start)
     training.recipe = fitted(Recipe(tokens=args.batch), left, *costs, done=training.progress.step)

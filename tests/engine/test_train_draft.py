@@ -44,7 +44,7 @@ def test_training_improves_agreement_and_leaves_the_target_alone(target, tmp_pat
     before = {name: w.clone() for name, w in target.state_dict().items()}
     small = draft_small.from_target(target)
     recipe = Recipe(single=40, chain=0, tokens=128, held=4, every=20, warm=2, cool=5, rate=1e-2)
-    training = Training(small, score_of(small, torch.arange(0, 64, 2)), recipe, tmp_path / "draft.pt", "cpu")
+    training = Training(small, score_of(small), recipe, tmp_path / "draft.pt", "cpu")
     first = training.agreement(store.open())
     training.run(store)
     assert len(training.progress.curve) == 2
@@ -60,7 +60,7 @@ def test_a_stopped_run_goes_on_from_its_checkpoint_and_then_from_what_was_publis
     for steps in (5, 8):
         small, _ = start(target, None)
         recipe = Recipe(single=steps, chain=0, tokens=128, held=4, every=4, warm=2, cool=2)
-        training = Training(small, score_of(small, torch.arange(0, 64, 2)), recipe, checkpoint, "cpu")
+        training = Training(small, score_of(small), recipe, checkpoint, "cpu")
         assert training.resume() == (steps == 8)
         training.run(store.open())
     assert training.progress.step == 8

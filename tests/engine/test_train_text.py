@@ -1,5 +1,7 @@
 """Self-generated text: shards that survive kills, turns that are forced, features recorded while generating."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from tests.engine.tiny import tiny_model, tiny_tokenizer
 TEMPLATE = "{% for m in messages %}w1 {{ m.content }} <eos> {% endfor %}{% if add_generation_prompt %}w2{% endif %}"
 TURNS = Turns(opening=[4], closing=[1, 5], end=1)
 TAPS = (2, 2, 1)  # what aux_layers gives for 4 layers
-PLAN = Plan(rows=6, tokens=400, user=(2, 6), answer=7, seed=3)
+PLAN = Plan(rows=6, tokens=400, user=(2, 6), quote=4, answer=7, seed=3)
 
 
 @pytest.fixture
@@ -55,16 +57,27 @@ def test_every_conversation_has_a_user_turn_the_forced_tokens_and_an_answer(mode
         done += [ids for ids, _ in batch.step()]
     for ids in done:
         start = answer_start(ids, TURNS)
-        assert 0 <= start - 2 < PLAN.user[1]
+        assert 0 <= start - 2 < PLAN.user[1] + PLAN.quote
         assert ids[start - 2 : start] == TURNS.closing
         assert TURNS.end not in ids[: start - 2]
         assert 1 <= len(ids) - start <= PLAN.answer
         assert TURNS.end not in ids[start:-1]
 
 
+def test_some_user_turns_end_with_an_earlier_answer(model):
+    batch, done = Generator(model, TURNS, 64, replace(PLAN, quoting=0.5, user=(9, 10), quote=3)), []
+    while len(done) < 60:
+        done += [ids for ids, _ in batch.step()]
+    said = [(ids[: answer_start(ids, TURNS) - 2], ids[answer_start(ids, TURNS) :]) for ids in done]
+    passages = [[t for t in answer[:3] if t != TURNS.end] for _, answer in said]
+    quoting = [n for n, (user, _) in enumerate(said) if any(p and user[-len(p) :] == p for p in passages[:n])]
+    assert 10 <= len(quoting) <= 50
+    assert all(len(said[n][0]) <= 9 // 3 + 3 for n in quoting if said[n][0][-3:] in passages)
+
+
 def test_rows_in_reused_slots_write_what_the_target_says(model):
     """At almost no temperature a conversation is the target's own greedy text, wherever in the batch it was written."""
-    plan = Plan(rows=5, user=(2, 6), answer=7, user_temperature=1e-4, answer_temperature=1e-4)
+    plan = Plan(rows=5, user=(2, 6), quoting=0, answer=7, user_temperature=1e-4, answer_temperature=(1e-4, 1e-4))
     batch, done = Generator(model, TURNS, 64, plan), []
     while len(done) < 15:
         done += [ids for ids, _ in batch.step()]
@@ -78,7 +91,7 @@ def test_rows_in_reused_slots_write_what_the_target_says(model):
 def test_a_run_is_resumed_and_does_not_repeat_itself(model, tmp_path):
     first = generate(model, TURNS, 64, PLAN, tmp_path, None)
     before = list(shards.conversations(tmp_path))
-    more = Plan(rows=6, tokens=800, user=(2, 6), answer=7, seed=3)
+    more = replace(PLAN, tokens=800)
     assert generate(model, TURNS, 64, more, tmp_path, None) >= 800 > first
     after = list(shards.conversations(tmp_path))
     assert after[: len(before)] == before
