@@ -1,4 +1,4 @@
-"""Measure this machine: methods against plain decoding; moving KV and recording; gains; latency; the page."""
+"""Measure this machine: methods and proposers against plain decoding; what KV and recording cost; gains; the page."""
 
 import argparse
 from collections.abc import Iterator
@@ -12,14 +12,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--page", action="store_true", help="the page: first paint, interactive, bytes, probe")
     what.add_argument("--overhead", action="store_true", help="moving KV against a plain copy; what recording takes")
+    what.add_argument(
+        "--proposers", action="store_true", help="every proposer against plain decoding, by kind of prompt"
+    )
     what.add_argument("--gains", action="store_true", help="refill gain and grouping gain on a pool of prompts")
     what.add_argument("--costs", type=Path, help="write what a round costs, for `run --adapt cost --costs FILE`")
     what.add_argument("--arrivals", help="latency by method for requests at 0,0,3,7 (steps) or poisson:0.5")
     parser.add_argument("--minutes", type=float, default=5.0, help="length of the page's probe (default 5)")
     parser.add_argument(
-        "--prompts", type=Path, help="for --gains and --arrivals: a file of prompts (default: 8 own ones)"
+        "--prompts",
+        type=Path,
+        help="for --gains and --arrivals: a file of prompts (default: 8 own ones); for --proposers with kinds",
     )
-    parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts")
+    parser.add_argument("--limit", type=int, help="take only the first LIMIT prompts (of each kind)")
     parser.add_argument("--batch", type=int, nargs="+", help="batch sizes (default 1 8; for a pool 4)")
     parser.add_argument("--proposer", default="ngram")
     parser.add_argument("--draft", help="folder or hub name, for --proposer draft_model")
@@ -43,7 +48,10 @@ def main(args: argparse.Namespace) -> int:
 
 def lines(args: argparse.Namespace) -> Iterator[str]:
     """The report that was asked for."""
-    from engine.bench import costs, gains, methods, overhead, serving
+    from engine.bench import costs, gains, methods, overhead, proposers, serving
+
+    if args.proposers:
+        return proposers.report(args.prompts or proposers.WORKLOAD, args.limit, args.k, args.max_new, args.repeats)
 
     if args.gains or args.arrivals:
         prompts = (read_prompts(args.prompts) if args.prompts else list(methods.PROMPTS))[: args.limit]

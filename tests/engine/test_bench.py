@@ -1,10 +1,12 @@
 """The benches count right: whose seconds, which bytes, which gains. What they measure is asserted nowhere."""
 
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
-from engine.bench import gains, methods, overhead, serving, stopwatch
+from engine.bench import gains, methods, overhead, proposers, serving, stopwatch
 from engine.bench.stopwatch import Stopwatch
 from engine.cli import main
 from tests.engine import tiny
@@ -15,7 +17,7 @@ OWN = {"k": 3, "max_new": 16}
 
 @pytest.fixture(autouse=True)
 def _tiny_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    for bench in (gains, methods, overhead, serving):
+    for bench in (gains, methods, overhead, proposers, serving):
         monkeypatch.setattr(bench, "load_pair", lambda config: tiny.pair("llama", 0.1))
 
 
@@ -82,6 +84,31 @@ def test_every_report_has_a_line_for_each_of_its_methods(what: str, monkeypatch:
         named = ("eqspec", "exspec", "exspec, published rule", "with an age limit", "slots")
     assert all(any(line.startswith(name) for line in lines) for name in named)
     assert max(map(len, lines)) <= 120
+
+
+def test_proposers_are_compared_by_kind_alone_and_in_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(proposers, "PROPOSERS", ("ngram", "self_skip"))
+    monkeypatch.setattr(proposers, "FULL", 2)
+    monkeypatch.setattr(proposers, "once", measured := Mock(side_effect=add_a_run))
+    kinds = tmp_path / "kinds.jsonl"
+    kinds.write_text("".join(f'{{"kind": "{k}", "prompt": "{k}{n}"}}\n' for k in ("chat", "maths") for n in range(3)))
+    lines = list(proposers.report(kinds, 2, 3, 6, 2))
+    assert [line.split("|")[1].strip() for line in lines if line.startswith("|") and "---" not in line] == [
+        *("one prompt at a time", "chat", "maths", "all", "2 prompts together", "mixed")
+    ]
+    assert lines[5] == "| chat | 6.0 | 2.00 | 0.50 |"
+    runs = [(c.args[0], c.args[2]) for c in measured.call_args_list]
+    assert runs[:3] == [(name, ["chat0"]) for name in ("plain decoding", "ngram", "self_skip")], "warm"
+    assert runs[3:9] == [*runs[:3], *runs[2::-1]], "back and forth"
+    assert ("ngram", ["chat0", "maths0"]) in runs
+    assert all("chat2" not in prompts for _, prompts in runs)
+
+
+def add_a_run(name: str, config: object, prompts: list[str], pair: object, t: methods.Timing) -> methods.Timing:
+    """Plain decoding takes 1 s for 6 tokens."""
+    t.seconds.append({"plain decoding": 1.0, "ngram": 0.5, "self_skip": 2.0}[name])
+    t.tokens.append(6)
+    return t
 
 
 @pytest.mark.parametrize(
