@@ -89,7 +89,7 @@ def report(file: Path, each: int | None, k: int, max_new: int, repeats: int) -> 
     every = [prompt for prompts in zip_longest(*kinds.values()) for prompt in prompts if prompt is not None]
     measure(runs, every[:1], 1)  # warm
     yield f"{len(every)} prompts of {file.name}, K = {k}, {max_new} tokens, {repeats} alternating runs, medians;"
-    yield "float32 on the CPU, slot cache. Plain decoding: tokens per second. The others: times that, below 1 is slower."
+    yield "float32 on the CPU, slot cache. Plain decoding: tokens per second; the others times that, below 1 is slower."
     yield ""
     yield from table(
         "one prompt at a time", runs, {kind: [[p] for p in prompts] for kind, prompts in kinds.items()}, repeats

@@ -51,7 +51,8 @@ def lines(args: argparse.Namespace) -> Iterator[str]:
     from engine.bench import costs, gains, methods, overhead, proposers, serving
 
     if args.proposers:
-        return proposers.report(args.prompts or proposers.WORKLOAD, args.limit, args.k, args.max_new, args.repeats)
+        read_prompts(file := args.prompts or proposers.WORKLOAD)  # refused in words
+        return proposers.report(file, args.limit, args.k, args.max_new, args.repeats)
 
     if args.gains or args.arrivals:
         prompts = (read_prompts(args.prompts) if args.prompts else list(methods.PROMPTS))[: args.limit]
