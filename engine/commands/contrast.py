@@ -1,7 +1,6 @@
 """Record the lessons' second run, in which pads are masked, seen or counted, and check that it shows what they do."""
 
 import argparse
-import sys
 from pathlib import Path
 
 
@@ -12,15 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from engine import contrast
-    from engine.lines import dump_line
+    from engine.commands import recording
 
     events = contrast.record(args.dtype)
-    missing = list(contrast.shortcomings(events))
-    for what in missing:
-        print(f"does not teach: {what}", file=sys.stderr)
-    if missing:
-        return 1
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text("".join(dump_line(e) + "\n" for e in events), encoding="utf-8")
-    print(f"{args.out}: {len(events)} events, {args.out.stat().st_size / 1024:.0f} KB", file=sys.stderr)
-    return 0
+    return recording.write(events, contrast.shortcomings(events), args.out)
