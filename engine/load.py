@@ -110,7 +110,7 @@ def _silent() -> Iterator[None]:
 def _device(name: str) -> torch.device:
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.empty(1, device=device).item()  # "meta" makes tensors, too, but without values
     except (RuntimeError, AssertionError) as error:
         raise ModelError(f"device {name!r} cannot be used here ({_first(error)}); 'cpu' works") from error
     return device

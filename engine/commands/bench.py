@@ -38,9 +38,12 @@ def main(args: argparse.Namespace) -> int:
     if args.page:
         from engine.bench import page
 
+        if args.minutes <= 0:
+            raise ConfigError("minutes", args.minutes, "choose a number above 0")
         return page.main(args.minutes)
-    if args.repeats < 1:
-        raise ConfigError("repeats", args.repeats, "choose a whole number from 1")
+    for field in ("repeats", "limit"):
+        if (value := getattr(args, field)) is not None and value < 1:
+            raise ConfigError(field, value, "choose a whole number from 1")
     for line in lines(args):
         print(line, flush=True)
     return 0
@@ -61,6 +64,8 @@ def lines(args: argparse.Namespace) -> Iterator[str]:
             return gains.report(prompts, batch, args.proposer, args.draft, args.k, args.max_new, args.repeats)
         return serving.report(prompts, args.arrivals, batch, args.proposer, args.draft, args.k, args.max_new, args.seed)
     batches = args.batch or [1, 8]
+    if low := [b for b in batches if b < 1]:
+        raise ConfigError("batch", low[0], "choose a whole number from 1")
     if args.costs:
         base = RunConfig(proposer=args.proposer, draft=args.draft, k=args.k, max_new=args.max_new)
         return costs.report(base, batches, args.repeats, args.costs)

@@ -55,6 +55,8 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def config_of(args: argparse.Namespace) -> RunConfig:
     """The configuration that the arguments name. Raises ConfigError."""
+    if args.fault and len(args.fault) > 1 and "none" in args.fault:
+        raise ConfigError("fault", args.fault, "give 'none' alone, or name the faults to keep")
     faults = None if args.fault is None else frozenset(args.fault) - {"none"}
     return RunConfig(
         method=args.method,

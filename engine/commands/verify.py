@@ -34,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    if len(args.methods) > 1 and "all" in args.methods:
+        raise ConfigError("methods", args.methods, "give 'all' alone, or name the methods")
     methods = METHODS if args.methods == ["all"] else args.methods
     configs = [config_of(args, dtype, batch, m) for dtype in args.dtype for batch in args.batch for m in methods]
     faults = faults_of(args.fault, methods)

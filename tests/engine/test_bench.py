@@ -117,6 +117,9 @@ def add_a_run(name: str, config: object, prompts: list[str], pair: object, t: me
         (["--overhead", "--batch", "9"], "choose from 1 to 8"),
         (["--gains", "--repeats", "0"], "whole number from 1"),
         (["--arrivals", "soon"], "poisson:0.5"),
+        (["--costs", "costs.json", "--batch", "0"], "batch=0"),
+        (["--proposers", "--limit", "0"], "limit=0"),
+        (["--page", "--minutes", "-1"], "minutes=-1.0"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(

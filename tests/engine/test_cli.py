@@ -37,6 +37,8 @@ def test_run_prints_exactly_one_line_per_row(capsys: pytest.CaptureFixture[str])
         (["--prompt", "x", "--proposer", "draft_model"], ["draft", "directory or a hub name"]),
         (["--prompts", "/nonexistent/file"], ["/nonexistent/file"]),
         (["--prompt", "x", "--target", "/nonexistent/model"], ["/nonexistent/model"]),
+        (["--prompt", "x", "--method", "bsp", "--fault", "none", "--fault", "no_stop"], ["give 'none' alone"]),
+        (["--prompt", "x", "--device", "meta"], ["'meta'", "'cpu' works"]),
     ],
 )
 def test_a_refusal_is_one_line_on_stderr(
@@ -47,3 +49,8 @@ def test_a_refusal_is_one_line_on_stderr(
     assert out == ""
     assert len(err.strip().splitlines()) == 1, err
     assert all(word in err for word in words), err
+
+
+def test_all_methods_and_one_of_them_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--methods", "all", "bsp", "--prompts", "README.md"]) == 2
+    assert "give 'all' alone" in capsys.readouterr().err
