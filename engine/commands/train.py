@@ -6,6 +6,8 @@ import importlib
 #: Module and leading options of each stage.
 STAGES = {
     "generate": "engine.train.generate",
+    "copies": "engine.train.copies",
+    "features": "engine.train.features",
     "eagle3": "engine.train.head_train --kind eagle3",
     "mtp": "engine.train.head_train --kind mtp",
     "draft": "engine.train.draft_train",

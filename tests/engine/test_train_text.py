@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from engine.train import shards
+from engine.train import copies, shards
 from engine.train.features import Store, answer_start, extract
 from engine.train.generate import Generator, Plan, generate
 from engine.train.turns import Turns, of
@@ -136,3 +136,28 @@ def test_a_store_of_another_width_is_refused(model, tmp_path):
     extract(model, TURNS, 64, [[6, 1, 5, 3]], Store(tmp_path, 96), TAPS)
     with pytest.raises(ValueError, match="width 96, not 48"):
         Store(tmp_path, 48)
+
+
+def test_copies_repeat_a_piece_of_the_text_behind_the_turn_tokens(tmp_path):
+    answers = [list(range(10, 60)), list(range(20, 50))]
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        shards.write(shards.path(tmp_path / folder, 0), [[6, 7, 1, 5, *answer, 1] for answer in answers])
+        assert copies.write(tmp_path / folder, TURNS, {0, 1, 4}, 64, tokens=4000, seed=2) > 20
+    talks = list(shards.conversations(tmp_path / "a"))
+    assert talks == list(shards.conversations(tmp_path / "b"))
+    assert 4000 <= sum(len(ids) + 1 for ids in talks[2:]) < 4300
+    whole = 0
+    for ids in talks[2:]:
+        half = (len(ids) - 3) // 2
+        piece = ids[:half]
+        assert ids == [*piece, *TURNS.closing, *piece, TURNS.end]
+        assert not {0, 1, 4} & set(piece)
+        assert copies.LENGTH[0] <= half <= 50
+        whole += any(piece == answer[i : i + half] for answer in answers for i in range(len(answer)))
+    assert 0.2 < whole / len(talks[2:]) < 0.6, "two of five pieces are left as they are"
+
+
+def test_there_must_be_something_to_copy_from(tmp_path):
+    with pytest.raises(ValueError, match="train generate"):
+        copies.write(tmp_path, TURNS, {1}, 64, tokens=10, seed=0)
