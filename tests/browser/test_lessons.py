@@ -104,6 +104,11 @@ def do(page: object, told: dict) -> None:
     page.wait_for_function("at => !document.querySelector(at).disabled", arg=f"{PANEL} .next")
 
 
+def place_of_next(page: object) -> list[float]:
+    place = "b => { const r = b.getBoundingClientRect(); return [r.x, r.y + scrollY, r.right, r.height]; }"
+    return page.locator(f"{PANEL} .next").evaluate(place)
+
+
 def rank(page: object, items: list[str], values: tuple[str, str]) -> None:
     """Statements to be judged: all wrong first, then right."""
     lines = page.locator(f"{PANEL} .r-rankline")
@@ -143,7 +148,9 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
         stage_is(page, {"chapter": n + 1})
         told = plan(page, n)
         assert told["key"] == key
+        place = place_of_next(page)  # it never moves within a chapter
         for step in told["steps"]:
+            assert place_of_next(page) == place
             assert page.inner_text(f"{PANEL} .r-ask").startswith(step["ask"])
             assert page.locator(f"{PANEL} .next").is_disabled()
             if step["kind"] == "predict":
@@ -154,7 +161,9 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
             else:
                 answer(page, told, step)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(WIDE, width)
+            assert place_of_next(page) == place
             page.click(f"{PANEL} .next")
+        assert place_of_next(page) == place
         assert page.locator(f"{PANEL} .r-options").count() == 0
         assert len(page.inner_text(f"{PANEL} .r-ask")) > 80
         page.click(f"{PANEL} .next")
@@ -351,6 +360,22 @@ def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static
     page.get_by_role("button", name="Unmask the pads").click()
     page.wait_for_selector(".r-lane[data-lane=pads_seen] .r-word.wrong:not(.future)")
     assert page.locator(".r-lane[data-lane=pads_seen] .r-empty").count() == 0
+
+
+def test_a_double_click_on_next_does_not_pass_over_the_explanation(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 0)
+    told = plan(page, 0)
+    page.click(f"{PANEL} [data-value='0']")
+    page.dblclick(f"{PANEL} .next")
+    assert page.inner_text(f"{PANEL} .r-ask").startswith(told["steps"][1]["ask"])
+    do(page, told)
+    page.click(f"{PANEL} .next")
+    answer(page, told, told["steps"][2])
+    page.dblclick(f"{PANEL} .next")
+    stage_is(page, {"chapter": 1})
+    assert page.locator(f"{PANEL} .r-ask.why").is_visible()
+    page.keyboard.press("Enter")
+    stage_is(page, {"chapter": 2})
 
 
 def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callable, static_site: str) -> None:
