@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.inspection import inspect
-from engine.reading import Reading
+from engine.reading import Reading, open_trace
 from tests.engine.test_inspect import lines_of, recorded
 from tests.engine.test_writer import engine
 
@@ -188,6 +188,19 @@ def test_html_in_a_dropped_file_is_text_everywhere(open_page: Callable, static_s
     assert page.evaluate("window.hacked") is None
     assert HTML in page.inner_text("h1")
     assert "<b>bold.jsonl" in page.inner_text("h1")
+
+
+def test_a_mark_in_front_of_the_text_is_none_of_the_trace(
+    open_page: Callable, static_site: str, broken: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "marked.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + broken.read_bytes())
+    page = visit(open_page, static_site)
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-checked")
+    found = {lane.lane: bool(lane.first) for lane in inspect(Reading(open_trace(file)))}
+    said = {lane: page.inner_text(f"{PANEL} .r-checked[data-lane={lane}] h3") for lane in found}
+    assert {lane: "no invariant broken" not in text for lane, text in said.items()} == found
 
 
 def test_a_cut_file_is_read_as_far_as_it_goes_and_an_empty_lane_is_not_called_clean(
