@@ -10,7 +10,7 @@ import pytest
 from engine.inspection import inspect
 from engine.reading import Reading, open_trace
 from tests.engine.test_inspect import lines_of, recorded
-from tests.engine.test_writer import engine
+from tests.engine.test_writer import engine, snippet
 
 PANEL = "#ragged-drop"
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
@@ -229,6 +229,24 @@ def test_a_trace_of_the_readme_s_writer_opens_and_is_checked(
     assert page.locator(f"{PANEL} td").all_inner_texts()[:2] == ["2", "3"]  # row 2 in round 3
     assert "position gap" in page.inner_text(f"{PANEL} h3")
     assert shown(page)["step"] == 3
+
+
+def test_the_writer_s_fields_are_explained_beside_it(open_page: Callable, static_site: str) -> None:
+    asked = re.search(r"def step\(self, rows, (.*?)\):", snippet())[1]
+    page = open_page()
+
+    def serve(route: object) -> None:
+        body = route.fetch().text().replace('{"viewer"', '{"writer": "class Trace: ...", "viewer"')
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route(f"{static_site}/", serve)
+    page.goto(f"{static_site}/")
+    page.wait_for_selector(".r-lane .r-word")
+    page.get_by_role("button", name="Check a trace").click()
+    page.get_by_text("From your own engine").click()
+    fields = page.locator(f"{PANEL} .r-fields")
+    assert fields.locator("dt").all_inner_texts() == re.findall(r"(\w+)(?:=\(\))?", asked)
+    assert all(len(text) > 30 for text in fields.locator("dd").all_inner_texts())
 
 
 @pytest.mark.parametrize("name", ["constructor", "__proto__", 'a"]b', "a.b c"])
