@@ -229,6 +229,12 @@ def test_a_trace_of_the_readme_s_writer_opens_and_is_checked(
     assert page.locator(f"{PANEL} td").all_inner_texts()[:2] == ["2", "3"]  # row 2 in round 3
     assert "position gap" in page.inner_text(f"{PANEL} h3")
     assert shown(page)["step"] == 3
+    # the mark stands where the gap is first drawn, a round before the check can see it: its words say so
+    mark = page.locator(".r-mark.gap")
+    assert mark.inner_text() == "first gap opens"
+    assert re.match(r"Round 2 chooses .* \(row 2\); round 3 feeds it", mark.get_attribute("title"))
+    assert [text[:5] for text in page.locator(".r-pick").all_inner_texts()] == ["Row 1", "Row 3", "Row 2"]
+    assert page.get_by_text("rows: longest prompt first").is_visible()
 
 
 def test_the_writer_s_fields_are_explained_beside_it(open_page: Callable, static_site: str) -> None:
