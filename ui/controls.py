@@ -37,7 +37,6 @@ _TICKET = (
 def build(store: RunStore, offer: Offer) -> None:
     """Add the form to the Blocks that is being built."""
     open_to = {text: name for name, text in PROPOSERS.items() if name not in offer.unavailable()}
-    closed = [f"Not here: {name.replace('_', ' ')} ({why})." for name, why in offer.unavailable().items()]
     with gr.Column(elem_id="your-prompts"):
         gr.HTML('<h2 id="your-prompts-title">Your prompts</h2>', js_on_load=None)
         prompts = gr.Textbox(
@@ -60,7 +59,7 @@ def build(store: RunStore, offer: Offer) -> None:
             [(text, name) for text, name in open_to.items()],
             value="ngram",
             label="Where drafts come from",
-            info=" ".join(closed) or None,
+            info=offer.closed() or None,
             elem_id="proposer",
         )
         with gr.Row():

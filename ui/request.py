@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from engine.config import MAX_K, ConfigError
-from engine.shipped import lacking
+from engine.shipped import SHARDS, lacking
 from ui import lanes
 
 MAX_PROMPTS = 8
@@ -42,6 +42,14 @@ class Offer:
         if not self.draft:
             reasons["draft_model"] = f"no smaller model with the vocabulary of {self.target} is on this server"
         return reasons
+
+    def closed(self) -> str:
+        """What the form says of them."""
+        reasons = self.unavailable()
+        name = {proposer: text.partition(":")[0] for proposer, text in PROPOSERS.items()}
+        missing = [p for p in reasons if p in SHARDS and not SHARDS[p].is_file()]
+        said = [f"This build has no weights for: {', '.join(name[p] for p in missing)}."] if missing else []
+        return " ".join([*said, *(f"Not here: {name[p]} ({why})." for p, why in reasons.items() if p not in missing)])
 
 
 def split(text: str) -> list[str]:
