@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from engine.config import MAX_K, ConfigError
+from engine.config import FLOOR, MAX_K, ConfigError
 from engine.shipped import SHARDS, lacking
 from ui import lanes
 
@@ -19,6 +19,12 @@ PROPOSERS = {
     "draft_small": "small draft model: two layers, trained here to agree with the model",
     "self_skip": "self-skip: the model with some layers left out",
     "draft_model": "draft model: a smaller model with the same vocabulary",
+}
+
+#: What draft lengths can follow here. A table of measured costs is a file, which the form does not take.
+LENGTHS = {
+    "acceptance": "how many of the row's drafts were right lately",
+    "confidence": "how sure the drafter is",
 }
 
 _RULE = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
@@ -72,6 +78,9 @@ def job(
     chat: bool,
     left: str = "eqspec",
     right: str = lanes.SHORTCUT,
+    adapt: list[str] = (),
+    floor: float = FLOOR,
+    verified: float = 0,
 ) -> dict:
     """The job of two lanes (three with the shortcut's repaired twin) for the engine. Raises BadRequest."""
     prompts = split(text or "")
@@ -95,6 +104,9 @@ def job(
         "k": _whole("Drafts per round (K)", k, 1, MAX_K),
         "max_new": _whole("New tokens per row", max_new, 1, MAX_NEW),
         "chat": bool(chat),
+        "adapt": _known("Drafts follow", adapt, LENGTHS),
+        "floor": _share("Least chance of a draft", floor),
+        "budget": _whole("Most drafts a round", verified, 0, MAX_PROMPTS * MAX_K) or None,  # TETRIS
     }
     try:
         chosen = lanes.lanes(left, right, len(prompts), common)
@@ -132,6 +144,18 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
         shown = "empty" if value is None or value == "" else f"{value:g}" if number else repr(value)
         raise BadRequest(f"{name} is {shown}; choose a whole number from {low} to {high}.")
     return int(value)
+
+
+def _share(name: str, value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
+        raise BadRequest(f"{name} is {'empty' if value is None else value!r}; choose a number above 0 and below 1.")
+    return float(value)
+
+
+def _known(name: str, values: object, choices: dict[str, str]) -> frozenset[str]:
+    if not isinstance(values, list | tuple) or any(v not in list(choices) for v in values):
+        raise BadRequest(f"{name} {values!r:.60}: choose of {', '.join(choices)}, or nothing.")
+    return frozenset(values)
 
 
 def _title(prompts: list[str]) -> str:
