@@ -49,6 +49,8 @@ NOT_BUILT = {
 #: What a row's draft length may follow, besides K and room (engine.lengths).
 ADAPT = ("acceptance", "confidence", "cost")
 
+FLOOR = 0.2  # chance below which a draft is left out
+
 #: Methods in which rejection sampling is lossless (papers.md F.5): no row's draft is cut for another's sake.
 LOSSLESS = ("autoregressive", "eqspec", "exspec", "slots")
 
@@ -103,7 +105,7 @@ class RunConfig:
     age: int = 16  # exspec: most rounds in which a row of the window is passed over (see engine.pool)
     budget: int | None = None  # drafts verified per round across the batch, the likeliest first; None: no cap
     adapt: frozenset[str] = frozenset()  # draft lengths follow these; empty: K as far as there is room
-    floor: float = 0.2  # acceptance and confidence: drafts less likely than this to be all accepted are left out
+    floor: float = FLOOR  # acceptance and confidence: drafts less likely than this to be all accepted are left out
     costs: tuple[tuple[int, int, float], ...] = ()  # cost: (rows, drafts per row, ms of such a round), measured
     sampling: str = "greedy"
     temperature: float = 0.0

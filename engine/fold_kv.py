@@ -45,7 +45,11 @@ def token_of(lane: LaneState, frame: Frame, event: Kv, row: int, slot: int, owne
         return known[owner] if 0 <= owner < len(known) else -1
     if event.reset:
         return lane.maps["target"][row].token[slot]
-    return frame.tokens[i][slot - frame.slots[i]]
+    fed = frame.tokens[i] if i < len(frame.tokens) else []
+    n = slot - frame.slots[i] if fed else 0
+    if not -len(fed) <= n < len(fed):
+        raise ValueError(f"seq {event.seq}: nothing was fed to slot {slot} of row {row}")
+    return fed[n]
 
 
 def apply_kv_op(lane: LaneState, frame: Frame, event: KvOp) -> None:

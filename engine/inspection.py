@@ -6,15 +6,13 @@ The trace's own violation events are not believed; where they say something else
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from engine.bounds import misfit
 from engine.check import Checker
 from engine.fold import Fold
 from engine.frames import Frame, LaneState
 from engine.lines import TraceError
 from engine.reading import Reading
-from engine.trace import Event, Header, Kv, KvOp, Schedule, Verify, Violation
-
-MAX_CELLS = 1 << 20  # rows x slots of one event
-MAX_ROWS = 1024
+from engine.trace import Event, Header, Schedule, Violation
 
 
 @dataclass(slots=True)
@@ -66,7 +64,8 @@ class Inspector:
     def push(self, event: Event) -> None:
         """Raises TraceError when the event cannot follow what came before it."""
         try:
-            self._bounds(event)
+            if why := misfit(self.fold, event):
+                raise ValueError(why)
             if isinstance(event, Schedule):
                 self._close(event.lane)
             self.fold.push(event)
@@ -115,25 +114,6 @@ class Inspector:
         frame.emitted = frame.emitted or [[] for _ in frame.rows]
         return self._checkers[lane.name].frame(lane, self.fold.header)
 
-    def _bounds(self, event: Event) -> None:
-        """Refuse what would only cost time: rows twice, steps backwards, more cells than any run has."""
-        if isinstance(event, Header) and self.fold.header:
-            raise ValueError("a second header")
-        if isinstance(event, Schedule):
-            frames = self.fold.lanes[event.lane].frames
-            if frames and event.step <= frames[-1].step:
-                raise ValueError(f"step {frames[-1].step} came before")
-            if len(set(event.rows)) < len(event.rows) or len(event.rows) > MAX_ROWS:
-                raise ValueError(f"a row is listed twice, or there are more than {MAX_ROWS}")
-        if isinstance(event, Verify) and min(event.slots, default=0) < 0:
-            raise ValueError("a negative slot")
-        if isinstance(event, Kv | KvOp):
-            frames = self.fold.lanes[event.lane].frames
-            rows = max(1, len(frames[-1].rows) if frames else 1)
-            runs = event.runs if isinstance(event, Kv) else event.moves
-            if rows * event.width > MAX_CELLS or sum(abs(run[-1]) for run in runs) > MAX_CELLS:
-                raise ValueError(f"more than {MAX_CELLS} cells in one event")
-
 
 def inspect(reading: Reading) -> list[Inspected]:
     """Every lane of a trace. Raises TraceError, whose message names the line."""
@@ -157,7 +137,7 @@ def pushed(reading: Reading, inspector: Inspector) -> Iterator[Event]:
 
 
 def in_words(error: Exception) -> str:
-    """An exception as part of a sentence."""
-    text = str(error)
-    text = f"there is no {text}" if isinstance(error, KeyError) else text or type(error).__name__
+    """An exception as part of a sentence. Python's own words say nothing of the trace."""
+    ours = type(error) is ValueError
+    text = str(error) if ours else "a part of it is missing or too short for its step"
     return text if len(text) <= 160 else f"{text[:157]}..."

@@ -47,11 +47,14 @@ def is_json(line: str) -> bool:
 
 
 def open_trace(path: Path) -> Iterator[str]:
-    """Lines of a file. Raises TraceError for what is no file or too large, and for bytes that are not UTF-8."""
+    """Lines of a file. Raises TraceError for what is no file or too large, and for bytes that are not UTF-8.
+
+    A byte order mark in front of them is none of the trace.
+    """
     if not path.is_file():
         raise TraceError("not a file")
     if (size := path.stat().st_size) > MAX_BYTES:
         raise TraceError(f"{size} bytes; at most {MAX_BYTES} are read")
-    with path.open(encoding="utf-8", errors="strict") as file:
+    with path.open(encoding="utf-8-sig", errors="strict") as file:
         # readline with a limit: a file without line ends must not be read whole
         yield from iter(lambda: file.readline(MAX_LINE + 1), "")

@@ -92,9 +92,11 @@ def _whole(value: object) -> str:
 
 
 def _number(value: object) -> str:
-    if type(value) is float and isfinite(value):
-        return ""
-    return "" if type(value) is int and not _whole(value) else f": expected a finite number, found {short(value)}"
+    try:
+        fits = type(value) in (float, int) and isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        fits = False
+    return "" if fits else f": expected a finite number, found {short(value)}"
 
 
 def _text(value: object) -> str:

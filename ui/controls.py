@@ -6,9 +6,9 @@ from pathlib import Path
 
 import gradio as gr
 
-from engine.config import MAX_K
+from engine.config import FLOOR, MAX_K
 from ui.lanes import SHORTCUT, on_offer
-from ui.request import MAX_NEW, MAX_PROMPTS, PROPOSERS, BadRequest, Offer, job
+from ui.request import LENGTHS, MAX_NEW, MAX_PROMPTS, PROPOSERS, BadRequest, Offer, job
 from ui.runs import RunStore, StoreFull
 from ui.status import ticket
 
@@ -37,7 +37,6 @@ _TICKET = (
 def build(store: RunStore, offer: Offer) -> None:
     """Add the form to the Blocks that is being built."""
     open_to = {text: name for name, text in PROPOSERS.items() if name not in offer.unavailable()}
-    closed = [f"Not here: {name.replace('_', ' ')} ({why})." for name, why in offer.unavailable().items()]
     with gr.Column(elem_id="your-prompts"):
         gr.HTML('<h2 id="your-prompts-title">Your prompts</h2>', js_on_load=None)
         prompts = gr.Textbox(
@@ -60,7 +59,7 @@ def build(store: RunStore, offer: Offer) -> None:
             [(text, name) for text, name in open_to.items()],
             value="ngram",
             label="Where drafts come from",
-            info=" ".join(closed) or None,
+            info=offer.closed() or None,
             elem_id="proposer",
         )
         with gr.Row():
@@ -74,6 +73,7 @@ def build(store: RunStore, offer: Offer) -> None:
                 info="Break it yourself: choose one fault, say which invariant will light, and see.",
                 elem_id="right",
             )
+        lengths = _lengths()
         chat = gr.Checkbox(True, label="Wrap prompts in the model's chat template", elem_id="chat")
         run = gr.Button("Run", variant="primary", elem_id="run")
         script = Path(__file__).with_name("ticket.js").read_text(encoding="utf-8")
@@ -84,12 +84,36 @@ def build(store: RunStore, offer: Offer) -> None:
 
     run.click(
         start,
-        [prompts, proposer, k, budget, chat, left, right, held],
+        [prompts, proposer, k, budget, chat, left, right, *lengths, held],
         held,
         api_name="run",
         concurrency_limit=8,
         show_progress="hidden",
     )
+
+
+def _lengths() -> list[gr.components.Component]:
+    """Draft lengths that adapt: what they follow, the least chance, the batch's budget. Untouched, they do not."""
+    with gr.Accordion("Advanced: fewer drafts where they pay less", open=False, elem_id="advanced"):
+        adapt = gr.CheckboxGroup(
+            [(text, name) for name, text in LENGTHS.items()],
+            label="A row's drafts follow",
+            info="Nothing chosen: K drafts wherever there is room. On the command line also measured costs.",
+            elem_id="adapt",
+        )
+        with gr.Row():
+            floor = gr.Number(
+                FLOOR,
+                label="Least chance of a draft, above 0 and below 1",
+                step=0.05,
+                elem_id="floor",
+            )
+            verified = gr.Number(
+                0,
+                label=f"Most drafts a round in the whole batch (TETRIS), to {MAX_PROMPTS * MAX_K}; 0: all",
+                elem_id="verified",
+            )
+    return [adapt, floor, verified]
 
 
 def begin(store: RunStore, offer: Offer, *values: object) -> dict:

@@ -12,6 +12,9 @@ _SOURCE = re.compile(r" \((?:papers\.md )?[A-Z]\.\d[^)]*\)")
 #: The page's own broken lane: with the stop rule repaired, positions are its only defect.
 SHORTCUT = "bsp"
 
+#: What plain decoding does not need of the settings that all lanes share.
+DRAFTS_NOTHING = {"proposer": "ngram", "draft": None, "adapt": frozenset(), "budget": None}
+
 
 def on_offer() -> dict[str, str]:
     """Choice -> what the form calls it.
@@ -50,7 +53,7 @@ def config_of(choice: str, rows: int, common: dict) -> RunConfig:
     faults = {"": None, "published": None, "none": frozenset()}.get(fault, frozenset({fault}))
     if choice == SHORTCUT:
         faults = POSITION_FAULTS
-    own = {"proposer": "ngram", "draft": None} if method == "autoregressive" else {}  # it drafts nothing
+    own = DRAFTS_NOTHING if method == "autoregressive" else {}
     if method == "exspec" and rows > 2:
         own["batch"] = (rows + 1) // 2  # else there is nobody to choose from
     return RunConfig(method=method, faults=faults, **{**common, **own})

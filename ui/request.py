@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from engine.config import MAX_K, ConfigError
-from engine.shipped import lacking
+from engine.config import FLOOR, MAX_K, ConfigError
+from engine.shipped import SHARDS, lacking
 from ui import lanes
 
 MAX_PROMPTS = 8
@@ -19,6 +19,12 @@ PROPOSERS = {
     "draft_small": "small draft model: two layers, trained here to agree with the model",
     "self_skip": "self-skip: the model with some layers left out",
     "draft_model": "draft model: a smaller model with the same vocabulary",
+}
+
+#: What draft lengths can follow here. A table of measured costs is a file, which the form does not take.
+LENGTHS = {
+    "acceptance": "how many of the row's drafts were right lately",
+    "confidence": "how sure the drafter is",
 }
 
 _RULE = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
@@ -43,6 +49,14 @@ class Offer:
             reasons["draft_model"] = f"no smaller model with the vocabulary of {self.target} is on this server"
         return reasons
 
+    def closed(self) -> str:
+        """What the form says of them."""
+        reasons = self.unavailable()
+        name = {proposer: text.partition(":")[0] for proposer, text in PROPOSERS.items()}
+        missing = [p for p in reasons if p in SHARDS and not SHARDS[p].is_file()]
+        said = [f"This build has no weights for: {', '.join(name[p] for p in missing)}."] if missing else []
+        return " ".join([*said, *(f"Not here: {name[p]} ({why})." for p, why in reasons.items() if p not in missing)])
+
 
 def split(text: str) -> list[str]:
     """One prompt per line; where a line holds only `---`, such lines separate prompts of any number of lines.
@@ -64,6 +78,9 @@ def job(
     chat: bool,
     left: str = "eqspec",
     right: str = lanes.SHORTCUT,
+    adapt: list[str] = (),
+    floor: float = FLOOR,
+    verified: float = 0,
 ) -> dict:
     """The job of two lanes (three with the shortcut's repaired twin) for the engine. Raises BadRequest."""
     prompts = split(text or "")
@@ -87,6 +104,9 @@ def job(
         "k": _whole("Drafts per round (K)", k, 1, MAX_K),
         "max_new": _whole("New tokens per row", max_new, 1, MAX_NEW),
         "chat": bool(chat),
+        "adapt": _known("Drafts follow", adapt, LENGTHS),
+        "floor": _share("Least chance of a draft", floor),
+        "budget": _whole("Most drafts a round", verified, 0, MAX_PROMPTS * MAX_K) or None,  # TETRIS
     }
     try:
         chosen = lanes.lanes(left, right, len(prompts), common)
@@ -124,6 +144,18 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
         shown = "empty" if value is None or value == "" else f"{value:g}" if number else repr(value)
         raise BadRequest(f"{name} is {shown}; choose a whole number from {low} to {high}.")
     return int(value)
+
+
+def _share(name: str, value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
+        raise BadRequest(f"{name} is {'empty' if value is None else value!r}; choose a number above 0 and below 1.")
+    return float(value)
+
+
+def _known(name: str, values: object, choices: dict[str, str]) -> frozenset[str]:
+    if not isinstance(values, list | tuple) or any(v not in list(choices) for v in values):
+        raise BadRequest(f"{name} {values!r:.60}: choose of {', '.join(choices)}, or nothing.")
+    return frozenset(values)
 
 
 def _title(prompts: list[str]) -> str:

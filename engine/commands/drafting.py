@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from engine.config import ADAPT, PROPOSERS, ConfigError
+from engine.config import ADAPT, FLOOR, PROPOSERS, ConfigError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--adapt", nargs="+", default=[], metavar="WHAT", help=f"draft lengths follow these: {', '.join(ADAPT)}"
     )
-    parser.add_argument("--floor", type=float, default=0.2, help="chance below which a draft is left out (default 0.2)")
+    parser.add_argument(
+        "--floor", type=float, default=FLOOR, help=f"chance below which a draft is left out (default {FLOOR})"
+    )
     parser.add_argument("--costs", type=Path, help="the table for --adapt cost, from `bench --costs FILE`")
     parser.add_argument("--budget", type=int, help="drafts verified per round in the whole batch (TETRIS)")
 

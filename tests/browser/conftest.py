@@ -1,5 +1,6 @@
 """A real browser for the page's tests: finds Chromium, lets nothing out of this machine, fails on console errors."""
 
+import contextlib
 import functools
 import json
 import re
@@ -98,6 +99,12 @@ class StaticSite(SimpleHTTPRequestHandler):
     def __init__(self, *args: object, traces: Path, **kwargs: object) -> None:
         self.traces = traces
         super().__init__(*args, **kwargs)
+
+    def handle(self) -> None:
+        with contextlib.suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # the browser has left before the end of a file
+            super().handle()
 
     def translate_path(self, path: str) -> str:
         top, _, name = path.partition("?")[0].strip("/").partition("/")

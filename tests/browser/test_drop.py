@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.inspection import inspect
-from engine.reading import Reading
+from engine.reading import Reading, open_trace
 from tests.engine.test_inspect import lines_of, recorded
-from tests.engine.test_writer import engine
+from tests.engine.test_writer import engine, snippet
 
 PANEL = "#ragged-drop"
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
@@ -190,6 +190,19 @@ def test_html_in_a_dropped_file_is_text_everywhere(open_page: Callable, static_s
     assert "<b>bold.jsonl" in page.inner_text("h1")
 
 
+def test_a_mark_in_front_of_the_text_is_none_of_the_trace(
+    open_page: Callable, static_site: str, broken: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "marked.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + broken.read_bytes())
+    page = visit(open_page, static_site)
+    page.set_input_files("#r-drop-file", file)
+    page.wait_for_selector(f"{PANEL} .r-checked")
+    found = {lane.lane: bool(lane.first) for lane in inspect(Reading(open_trace(file)))}
+    said = {lane: page.inner_text(f"{PANEL} .r-checked[data-lane={lane}] h3") for lane in found}
+    assert {lane: "no invariant broken" not in text for lane, text in said.items()} == found
+
+
 def test_a_cut_file_is_read_as_far_as_it_goes_and_an_empty_lane_is_not_called_clean(
     open_page: Callable, static_site: str, tmp_path: Path
 ) -> None:
@@ -216,6 +229,30 @@ def test_a_trace_of_the_readme_s_writer_opens_and_is_checked(
     assert page.locator(f"{PANEL} td").all_inner_texts()[:2] == ["2", "3"]  # row 2 in round 3
     assert "position gap" in page.inner_text(f"{PANEL} h3")
     assert shown(page)["step"] == 3
+    # the mark stands where the gap is first drawn, a round before the check can see it: its words say so
+    mark = page.locator(".r-mark.gap")
+    assert mark.inner_text() == "first gap opens"
+    assert re.match(r"Round 2 chooses .* \(row 2\); round 3 feeds it", mark.get_attribute("title"))
+    assert [text[:5] for text in page.locator(".r-pick").all_inner_texts()] == ["Row 1", "Row 3", "Row 2"]
+    assert page.get_by_text("rows: longest prompt first").is_visible()
+
+
+def test_the_writer_s_fields_are_explained_beside_it(open_page: Callable, static_site: str) -> None:
+    asked = re.search(r"def step\(self, rows, (.*?)\):", snippet())[1]
+    page = open_page()
+
+    def serve(route: object) -> None:
+        body = route.fetch().text().replace('{"viewer"', '{"writer": "class Trace: ...", "viewer"')
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route(f"{static_site}/", serve)
+    page.goto(f"{static_site}/")
+    page.wait_for_selector(".r-lane .r-word")
+    page.get_by_role("button", name="Check a trace").click()
+    page.get_by_text("From your own engine").click()
+    fields = page.locator(f"{PANEL} .r-fields")
+    assert fields.locator("dt").all_inner_texts() == re.findall(r"(\w+)(?:=\(\))?", asked)
+    assert all(len(text) > 30 for text in fields.locator("dd").all_inner_texts())
 
 
 @pytest.mark.parametrize("name", ["constructor", "__proto__", 'a"]b', "a.b c"])

@@ -27,6 +27,7 @@ def test_it_plays_without_an_error(bare: bool, open_page: Callable, static_site:
     page.wait_for_selector("#ragged-debugger")
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
     page.wait_for_function("window.__ragged?.tensors?.idle()")
+    assert page.locator("#ragged-tensors .rg-tn-panel:visible").count() == 1  # its one lane is not drawn twice
 
 
 @pytest.mark.parametrize("kind", ["written", "recorded"])

@@ -26,6 +26,7 @@ STEPS = """async ([text, n]) => {
     items: (facts.items ?? []).map((item) => item.answer),
     steps: CHAPTERS[n].steps(facts).map((s) => ({
       kind: s.kind, ask: s.ask, answer: String(s.answer), words: s.kind === 'act' ? '' : answerOf(s),
+      right: s.right ?? '',
       options: (s.options ?? []).map((o) => [String(o.value), o.text]),
     })),
   };
@@ -104,6 +105,11 @@ def do(page: object, told: dict) -> None:
     page.wait_for_function("at => !document.querySelector(at).disabled", arg=f"{PANEL} .next")
 
 
+def place_of_next(page: object) -> list[float]:
+    place = "b => { const r = b.getBoundingClientRect(); return [r.x, r.y + scrollY, r.right, r.height]; }"
+    return page.locator(f"{PANEL} .next").evaluate(place)
+
+
 def rank(page: object, items: list[str], values: tuple[str, str]) -> None:
     """Statements to be judged: all wrong first, then right."""
     lines = page.locator(f"{PANEL} .r-rankline")
@@ -129,7 +135,7 @@ def answer(page: object, told: dict, step: dict) -> None:
         page.click(f'{PANEL} .r-options > [data-value="{step["answer"]}"]')
     else:
         rank(page, told["items"], ("harmless", "harmful"))
-    assert page.inner_text(FEED).endswith("Right.")
+    assert page.inner_text(FEED) == f"Right. {step['right']}"
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
@@ -143,7 +149,9 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
         stage_is(page, {"chapter": n + 1})
         told = plan(page, n)
         assert told["key"] == key
+        place = place_of_next(page)  # it never moves within a chapter
         for step in told["steps"]:
+            assert place_of_next(page) == place
             assert page.inner_text(f"{PANEL} .r-ask").startswith(step["ask"])
             assert page.locator(f"{PANEL} .next").is_disabled()
             if step["kind"] == "predict":
@@ -154,7 +162,9 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
             else:
                 answer(page, told, step)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(WIDE, width)
+            assert place_of_next(page) == place
             page.click(f"{PANEL} .next")
+        assert place_of_next(page) == place
         assert page.locator(f"{PANEL} .r-options").count() == 0
         assert len(page.inner_text(f"{PANEL} .r-ask")) > 80
         page.click(f"{PANEL} .next")
@@ -177,6 +187,33 @@ def test_a_chapter_s_own_prose_has_at_most_sixty_words(open_page: Callable, stat
         )
         assert 20 < len(prose.split()) <= 60, key
         assert "{" not in prose
+
+
+def test_every_right_answer_says_why_in_words_of_its_own(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/blank")
+    asked = [s for n in range(len(CHAPTERS)) for s in plan(page, n)["steps"] if s["kind"] != "act"]
+    assert all(re.fullmatch(r"[^{}]{25,}\.", s["right"]) for s in asked), [s["right"] for s in asked]
+    assert len({s["right"] for s in asked}) == len(asked) == 16
+    assert "Draft 4, “.”, did not: the model chose “and” there." in asked[0]["right"]
+    assert "bonus token “rolls”" in asked[1]["right"]
+
+
+def test_a_right_bet_says_why(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 3)
+    told = plan(page, 3)
+    page.click(f"{PANEL} [data-value=no]")
+    page.click(f"{PANEL} .next")
+    assert page.inner_text(FEED) == f"Your bet was “No”. Right. {told['steps'][0]['right']}"
+
+
+def test_the_chapter_on_realigning_says_what_exspec_s_groups_avoid(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 6)
+    page.get_by_role("button", name="Answer key").click()
+    copied = sum(
+        e["bytes"] for e in events(6) if e["event"] == "kv_op" and e["lane"] == "eqspec" and e["op"] == "realign"
+    )
+    assert copied
+    page.get_by_text(f"a group shifts nothing (EQSPEC here: {copied:,} bytes copied)").wait_for()
 
 
 # -- answers come from the trace: change the trace and they change ------------------------------------------------
@@ -274,9 +311,12 @@ def test_another_trace_has_another_answer(
     page = open_page(f"{static_site}/blank")
     n = CHAPTERS.index(chapter)
     trace = events(n)
-    assert plan(page, n)["steps"][step]["words"] == before
+    asked = plan(page, n)["steps"][step]
+    assert asked["words"] == before
     change(trace)
-    assert plan(page, n, "\n".join(map(json.dumps, trace)))["steps"][step]["words"] == after
+    changed = plan(page, n, "\n".join(map(json.dumps, trace)))["steps"][step]
+    assert changed["words"] == after
+    assert changed["right"] != asked["right"]
 
 
 def test_the_last_chapter_judges_rows_by_their_verdicts_and_refuses_a_run_that_proves_nothing(
@@ -353,6 +393,22 @@ def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static
     assert page.locator(".r-lane[data-lane=pads_seen] .r-empty").count() == 0
 
 
+def test_a_double_click_on_next_does_not_pass_over_the_explanation(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 0)
+    told = plan(page, 0)
+    page.click(f"{PANEL} [data-value='0']")
+    page.dblclick(f"{PANEL} .next")
+    assert page.inner_text(f"{PANEL} .r-ask").startswith(told["steps"][1]["ask"])
+    do(page, told)
+    page.click(f"{PANEL} .next")
+    answer(page, told, told["steps"][2])
+    page.dblclick(f"{PANEL} .next")
+    stage_is(page, {"chapter": 1})
+    assert page.locator(f"{PANEL} .r-ask.why").is_visible()
+    page.keyboard.press("Enter")
+    stage_is(page, {"chapter": 2})
+
+
 def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callable, static_site: str) -> None:
     page = opened(open_page, static_site, 3)
     page.click(f"{PANEL} [data-value=min]")
@@ -365,7 +421,7 @@ def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callabl
     page.click(f'{PANEL} [data-value="0"]')
     assert "not free" in page.inner_text(FEED)
     page.get_by_role("button", name="Skip").click()
-    assert page.inner_text(FEED) == "The answer: 5."
+    assert page.inner_text(FEED) == "The answer: 5. What the rows kept beyond the smallest count, 0: 3 + 2 + 0 = 5."
 
 
 def test_progress_is_kept_and_a_browser_that_keeps_nothing_is_fine(open_page: Callable, static_site: str) -> None:

@@ -66,6 +66,37 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable,
     page.wait_for_function("location.search.includes('present=1')")  # the address is the teacher's own
 
 
+def test_a_presenter_s_low_screen_shows_one_row_and_needs_no_scrolling(open_page: Callable, static_site: str) -> None:
+    page = visit(open_page, f"{static_site}/?present=1&r=0", viewport={"width": 1280, "height": 720})
+    page.wait_for_function("document.querySelectorAll('.r-row').length === 1")
+    fits = "document.documentElement.scrollHeight <= innerHeight"
+    for row in ("ArrowDown", "ArrowDown", "ArrowUp"):
+        page.keyboard.press("Home")
+        for _ in range(8):
+            page.keyboard.press("ArrowRight")
+            settle(page)
+            assert page.evaluate(fits)
+        page.keyboard.press("r")
+        settle(page)
+        assert page.evaluate(fits)
+        assert page.evaluate(SMALL) == []
+        page.keyboard.press(row)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.wait_for_function("document.querySelectorAll('.r-row').length === 3")
+    assert page.evaluate(fits)
+    page.set_viewport_size({"width": 1920, "height": 800})
+    page.wait_for_function("document.querySelectorAll('.r-row').length === 1")
+    page.keyboard.press("p")
+    page.wait_for_function("document.querySelectorAll('.r-row').length === 3")
+
+
+def test_a_gap_of_one_cell_shows_its_number_alone(open_page: Callable, static_site: str) -> None:
+    page = visit(open_page, f"{static_site}/?r=2")
+    sizes = page.locator(".r-lane[data-lane=bsp] .r-tear text").all_text_contents()
+    assert sizes == ["1", "+3", "+2", "+7"]
+    assert page.locator(".r-order").is_hidden()  # the hero's rows are in the order of its prompts
+
+
 def test_the_embedded_page_is_the_comparison_alone(open_page: Callable, static_site: str) -> None:
     page = open_page()
     page.goto(f"{static_site}/blank")

@@ -106,6 +106,23 @@ def test_bad_input_is_answered_in_words_and_nothing_is_lost(
     assert "of 3" in page.inner_text("h1")  # the stage keeps what it showed
 
 
+def test_draft_lengths_that_adapt_are_folded_away_and_refused_in_words(open_page: Callable, site: str) -> None:
+    page = opened(open_page, site)
+    assert not page.locator("#floor input").is_visible()
+    page.get_by_role("button", name="Advanced").click()
+    assert (page.input_value("#floor input"), page.input_value("#verified input")) == ("0.2", "0")
+    page.check("#adapt input >> nth=0")
+    page.fill("#floor input", "1.5")
+    page.click("#run")
+    assert ticket(page) == "Least chance of a draft is 1.5; choose a number above 0 and below 1."
+    page.fill("#floor input", "0.5")
+    page.fill("#verified input", "500")
+    with page.expect_response(re.compile("/queue/join")) as sent:
+        page.click("#run")
+    assert sent.value.request.post_data_json["data"][-4:-1] == [["acceptance"], 0.5, 500]
+    page.locator(".ticket", has_text="Most drafts a round is 500; choose a whole number from 0 to 128.").wait_for()
+
+
 def test_without_a_model_run_names_the_file_and_the_place(open_page: Callable, site: str) -> None:
     page = opened(open_page, site)
     page.click("#run")

@@ -65,6 +65,19 @@ HOSTILE = {
     "positions_without_end": after_header(OPEN, {**VERIFY, "positions": [[[0, -(10**9)]]]}),
     "slots_that_nobody_fed": after_header(OPEN, VERIFY, {**KV, "width": 9, "runs": [[0, 0, 0, 0, 9]]}),
     "verify_of_too_few_rows": after_header({**OPEN, "rows": [0, 1]}, VERIFY),
+    "runs_of_row_minus_one": after_header(OPEN, VERIFY, {**KV, "width": 9, "runs": [[-1, 0, 0, 0, 3]]}),
+    "hides_row_minus_one": after_header(OPEN, VERIFY, {**KV, "width": 9, "hide": [[-1, 0, 3]]}),
+    "a_comparison_of_row_minus_one": after_header(
+        OPEN, {**OPEN, "event": "compare", "row": -1, "verdict": "bug", "checked": 1}
+    ),
+    "the_end_of_row_minus_one": after_header(
+        OPEN, {**OPEN, "event": "row_done", "row": -1, "reason": "stop", "tokens": 1}
+    ),
+    "no_positions": after_header(OPEN, {**VERIFY, "positions": []}),
+    "empty_positions": after_header(OPEN, {**VERIFY, "positions": [[]]}),
+    "no_choice": after_header(OPEN, {**VERIFY, "choice": []}),
+    "no_slots": after_header(OPEN, {**VERIFY, "slots": []}, {**KV, "width": 9, "runs": [[0, 0, 0, 0, 3]]}),
+    "another_model": after_header(OPEN, {**KV, "model": "other", "width": 9}),
     "a_move_from_nowhere": after_header(
         OPEN, {**KV, "event": "kv_op", "op": "realign", "width": 9, "rows": [0], "moves": [[0, 5, 0, 9]], "bytes": 0}
     ),

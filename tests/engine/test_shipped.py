@@ -1,5 +1,6 @@
 """Trained drafters that come in assets/: found by name, refused by name for another target or before training."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,18 @@ def test_what_is_not_trained_yet_is_named_with_its_file(monkeypatch: pytest.Monk
     assert shipped.lacking("mtp", shelf.NAME) == "not trained yet, there is no assets/heads/mtp/nothing.safetensors"
     assert shipped.lacking("ngram", "any") == ""
     assert "not trained yet" in Offer().unavailable()["mtp"]
+    assert re.match(r"This build has no weights for: MTP[,.]", Offer().closed())
+    assert "assets" not in Offer().closed()
+
+
+def test_the_form_says_nothing_of_weights_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for proposer in shipped.SHARDS:
+        monkeypatch.setitem(shipped.SHARDS, proposer, shipped.SHARDS["eagle3"])
+    assert (
+        Offer().closed()
+        == "Not here: draft model (no smaller model with the vocabulary of smollm2-135m is on this server)."
+    )
+    assert "EAGLE-3 (its weights were trained for smollm2-135m, not for some/other)" in Offer("some/other").closed()
 
 
 def test_the_form_offers_every_shipped_drafter_and_only_what_can_draft() -> None:

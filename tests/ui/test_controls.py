@@ -15,8 +15,8 @@ from ui.run import Limits, Run
 from ui.runs import RunStore
 from ui.status import message, ticket
 
-NAMES = ("text", "proposer", "k", "max_new", "chat", "left", "right")
-GOOD = ("One\nTwo longer", "ngram", 4, 48, True, "eqspec", "bsp")
+NAMES = ("text", "proposer", "k", "max_new", "chat", "left", "right", "adapt", "floor", "verified")
+GOOD = ("One\nTwo longer", "ngram", 4, 48, True, "eqspec", "bsp", [], 0.2, 0)
 
 
 def ask(**changes: object) -> dict:
@@ -59,6 +59,19 @@ def test_every_choice_is_a_configuration_that_runs_beside_any_other(choice: str)
         assert lanes["exspec"].batch == 2
 
 
+def test_adaptive_lengths_reach_every_lane_that_drafts() -> None:
+    lanes = ask(left="autoregressive", right="exspec", adapt=["confidence", "acceptance"], floor=0.4, verified=6)[
+        "lanes"
+    ]
+    plain, exspec = lanes["autoregressive"], lanes["exspec"]
+    assert (exspec.adapt, exspec.floor, exspec.budget) == ({"acceptance", "confidence"}, 0.4, 6)
+    assert (plain.adapt, plain.budget) == (frozenset(), None)
+    untouched = RunConfig()
+    assert {(c.adapt, c.floor, c.budget) for c in ask()["lanes"].values()} == {
+        (untouched.adapt, untouched.floor, untouched.budget)
+    }
+
+
 def test_published_methods_carry_all_their_defects() -> None:
     lanes = ask(left="bsp:published", right="dsd:published")["lanes"]
     assert {n: c.faults for n, c in lanes.items()} == {
@@ -91,6 +104,15 @@ def test_published_methods_carry_all_their_defects() -> None:
         ({"left": "mtp"}, ["Upper lane", "'mtp'", "eqspec", "exspec", "slots"]),
         ({"right": "eqspec:no_such_fault"}, ["Lower lane", "no_such_fault", "eqspec:stale_mask"]),
         ({"right": None}, ["Lower lane", "None"]),
+        ({"floor": 1}, ["Least chance", "is 1", "below 1"]),
+        ({"floor": None}, ["Least chance", "empty"]),
+        ({"floor": "0.5"}, ["Least chance", "'0.5'"]),
+        ({"floor": float("nan")}, ["Least chance", "nan"]),
+        ({"verified": 129}, ["Most drafts a round", "is 129", "0 to 128"]),
+        ({"verified": 2.5}, ["Most drafts a round", "2.5"]),
+        ({"adapt": ["cost"]}, ["Drafts follow", "cost", "acceptance, confidence"]),
+        ({"adapt": [["acceptance"]]}, ["Drafts follow", "acceptance, confidence"]),
+        ({"adapt": None}, ["Drafts follow", "None"]),
         ({"left": "slots", "right": "slots"}, ["Both lanes", "SLOTS", "different"]),
     ],
 )

@@ -164,6 +164,6 @@ function* rectangle(row, frame, i, held) {
 /** An entry that must be there: a trace that lacks it is refused. */
 function entry(list, n) {
   const found = list.at(n);
-  if (found === undefined) throw new RangeError(`there is no entry ${n} among ${list.length}`);
+  if (found === undefined) throw new TypeError('no such entry');
   return found;
 }

@@ -120,7 +120,8 @@ function writer(page) {
   if (typeof page.writer !== 'string' || !page.writer.trim()) return null;
   const said = el('span', { class: 'r-note', role: 'status' });
   const copy = el('button', { type: 'button', class: 'r-text', onclick: () => copyText(page.writer, said, t('drop.copied')) }, t('drop.copy'));
-  return el('details', { class: 'r-writer' }, el('summary', {}, t('drop.writer')), el('p', { class: 'r-note' }, t('drop.writerNote'), ' ', copy, ' ', said), el('pre', { tabindex: 0 }, el('code', {}, page.writer)));
+  return el('details', { class: 'r-writer' }, el('summary', {}, t('drop.writer')), el('p', { class: 'r-note' }, t('drop.writerNote'), ' ', copy, ' ', said), el('pre', { tabindex: 0 }, el('code', {}, page.writer)),
+    el('p', { class: 'r-note' }, t('drop.writerCall')), el('dl', { class: 'r-fields' }, ...t('drop.writerFields').flatMap(([name, what]) => [el('dt', {}, el('code', {}, name)), el('dd', {}, what)])));
 }
 
 function decode(bytes) {

@@ -1,12 +1,11 @@
 // Check a trace against the invariants, whoever wrote it: fold it and ask check.js of every step. The port of
 // engine/inspection.py. The trace's own violation events are not believed; what is found here takes their place.
 
+import { misfit } from './bounds.js';
 import { Checker } from './check.js';
 import { Fold, TraceError, checkEvent } from './fold.js';
 import { problem } from './shape.js';
 
-const MAX_CELLS = 1 << 20; // rows x slots of one event
-const MAX_ROWS = 1024;
 const MAX_DRAWN = 1 << 24; // cells of all steps that are kept to be looked at
 const BREATH_MS = 40;
 
@@ -74,14 +73,15 @@ class Inspector {
     if (seq >= 0 && seq <= this.last) throw new TraceError(`seq ${seq} comes after seq ${this.last}; a trace is written in order`);
     this.last = Math.max(this.last, seq);
     try {
-      this._bounds(event);
+      const why = misfit(this.fold, event);
+      if (why) throw new Error(why);
       if (event.event === 'schedule') this._close(event.lane);
       this.fold.push(tidy(event));
       if (event.event === 'header') for (const name of Object.keys(this.fold.lanes)) this.lanes.set(name, newResult(name));
       else if (event.event === 'violation') this.lanes.get(event.lane).claimed.push(`${event.step ?? 0} ${event.invariant} ${event.row}`);
       else if (event.event === 'end' && event.lane) this.lanes.get(event.lane).ended = true;
     } catch (error) {
-      throw new TraceError(`${event.event} of step ${event.step ?? 0} does not fit what came before it (${error.message.slice(0, 160)})`);
+      throw new TraceError(`${event.event} of step ${event.step ?? 0} does not fit what came before it (${inWords(error)})`);
     }
   }
 
@@ -91,7 +91,7 @@ class Inspector {
       try {
         this._close(name);
       } catch (error) {
-        throw new TraceError(`the last step of lane '${name}' cannot be checked (${error.message.slice(0, 160)})`);
+        throw new TraceError(`the last step of lane '${name}' cannot be checked (${inWords(error)})`);
       }
     }
     if (this.fold.status === 'running') this.fold.status = 'open'; // nothing more will come
@@ -124,25 +124,12 @@ class Inspector {
     if (!frame.emitted.length) frame.emitted = frame.rows.map(() => []);
     return result.checker.frame(lane, frame, this.fold.header);
   }
+}
 
-  /** Refuses what would only cost time: rows twice, steps backwards, more cells than any run has. */
-  _bounds(event) {
-    if (event.event === 'header' && this.fold.header) throw new Error('a second header');
-    const frame = this.fold.lanes[event.lane]?.frames.at(-1);
-    if (event.event === 'schedule') {
-      if (frame && (event.step ?? 0) <= frame.step) throw new Error(`step ${frame.step} came before`);
-      if (new Set(event.rows).size < event.rows.length || event.rows.length > MAX_ROWS) throw new Error(`a row is listed twice, or there are more than ${MAX_ROWS}`);
-      const unknown = event.rows.find((row) => !Object.hasOwn(this.fold.lanes[event.lane]?.rows ?? {}, row));
-      if (unknown !== undefined) throw new Error(`there is no row ${unknown}`);
-    } else if (event.event === 'verify' && event.slots.some((slot) => slot < 0)) throw new Error('a negative slot');
-    else if (event.event === 'commit' && [event.emitted, event.kinds].some((list) => list.length !== frame?.rows.length)) throw new Error('not one entry per row');
-    else if (event.event === 'kv' || event.event === 'kv_op') {
-      if (!['target', 'draft'].includes(event.model)) throw new Error(`there is no model '${event.model}'`);
-      const runs = (event.event === 'kv' ? event.runs : event.moves) ?? [];
-      const written = runs.reduce((sum, run) => sum + Math.abs(run.at(-1)), 0);
-      if (Math.max(1, frame?.rows.length ?? 1) * event.width > MAX_CELLS || written > MAX_CELLS) throw new Error(`more than ${MAX_CELLS} cells in one event`);
-    }
-  }
+/** An error as part of a sentence. JavaScript's own words say nothing of the trace. */
+function inWords(error) {
+  const text = error instanceof TypeError || /^Invalid /.test(error.message) ? 'a part of it is missing or too short for its step' : error.message;
+  return text.length <= 160 ? text : `${text.slice(0, 157)}...`;
 }
 
 /** Free-form parts of a file from outside, as the views expect them. */

@@ -25,7 +25,7 @@ export function geometry(width) {
 /** Everything to draw at this state and width. */
 export function layout(state, width) {
   const geo = geometry(width);
-  const rows = geo.phone ? [state.row] : shownRows(state);
+  const rows = geo.phone || state.oneRow ? [state.row] : shownRows(state);
   const lanes = [...new Set([state.left, state.right])];
   const cell = cellSize(state, geo);
   const columns = Math.floor(geo.window / cell);

@@ -32,6 +32,7 @@ function steps(f) {
   return [
     {
       kind: 'predict', ask: say('cleanup.predict', f), options: choices(f.j, f.j + 1, f.k, f.k + 1, f.written), answer: f.written, view: before,
+      right: say(f.written === f.k + 1 ? 'cleanup.because.predict' : 'cleanup.because.predictOther', { k: f.k, fed: f.k + 1 }),
       miss: (n) => say(n <= f.j + 1 ? 'cleanup.vanish' : n < f.written ? 'cleanup.refed' : 'cleanup.every'),
     },
     {
@@ -51,7 +52,7 @@ function steps(f) {
       }),
     },
     {
-      kind: 'check', ask: say('cleanup.check', f), answer: f.missing, view: at,
+      kind: 'check', ask: say('cleanup.check', f), answer: f.missing, view: at, right: say(f.missing === 'none' ? 'cleanup.because.checkOther' : 'cleanup.because.check', f.words),
       options: [...['kept', 'rejected', 'newest'].map((value) => ({ value, text: f.words[value] })), { value: 'none', text: say('cleanup.none') }],
       miss: (which) => (which === 'none' ? say('cleanup.notFed') : say(which === 'rejected' ? 'cleanup.gone' : 'cleanup.fed', { word: f.words[which] })),
     },

@@ -32,6 +32,7 @@ function steps(f) {
   return [
     {
       kind: 'predict', ask: say('crop.predict', f), answer: f.suits, view: at, options: ['min', 'max', 'no'].map((value) => ({ value, text: say(`crop.${value}`) })),
+      right: say(f.suits === 'min' ? 'crop.agrees' : 'crop.because.predict', f),
       miss: (which) => say(f.suits === 'min' ? 'crop.agrees' : which === 'min' ? 'crop.loses' : 'crop.keeps'),
     },
     {
@@ -46,7 +47,7 @@ function steps(f) {
       }),
     },
     {
-      kind: 'check', ask: say('crop.check', f), answer: f.discarded, view: at,
+      kind: 'check', ask: say('crop.check', f), answer: f.discarded, view: at, right: say('crop.because.check', { ...f, sum: f.lost.join(' + ') }),
       options: choices(0, Math.max(...f.lost), f.discarded, f.discarded + 1, f.rejected),
       miss: (n) => say(n === 0 ? 'crop.notFree' : n === f.rejected ? 'crop.notRejected' : n === Math.max(...f.lost) ? 'crop.notOne' : 'crop.miscount'),
     },

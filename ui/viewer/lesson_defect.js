@@ -41,9 +41,11 @@ function behindHole(ribbon) {
 
 function steps(f) {
   const at = { left: 'eqspec', right: 'bsp', row: f.id, step: f.step };
+  const answer = f.items.map((item) => item.answer).join(' ');
+  const list = f.items.map((item) => `${item.text}: ${say(`rank.${item.answer}`)}`).join('; ');
   return [
     {
-      kind: 'predict', hide: true, ask: say('defect.predict', f), answer: 'positions', view: at, miss: () => say('defect.notThat'),
+      kind: 'predict', hide: true, ask: say('defect.predict', f), answer: 'positions', view: at, right: say('defect.because.predict'), miss: () => say('defect.notThat'),
       options: ['pads', 'holes', 'masks', 'positions'].map((value) => ({ value, text: say(`defect.${value}`) })),
     },
     {
@@ -57,9 +59,9 @@ function steps(f) {
       },
     },
     {
-      kind: 'check', ask: say('defect.check'), view: at, answer: f.items.map(({ answer }) => answer).join(' '),
-      key: () => f.items.map(({ text, answer }) => `${text}: ${say(`rank.${answer}`)}`).join('; '),
-      mount: (box, api) => mountRank(box, api, f.items, ({ text, answer, wrong }) => say(answer === 'harmless' ? 'defect.missHarmless' : 'defect.missHarmful', { item: text, n: wrong })),
+      kind: 'check', ask: say('defect.check'), view: at, answer, key: () => list,
+      right: say(answer === 'harmless harmful harmless' ? 'defect.because.check' : 'defect.because.checkOther', { n: f.items[1].wrong, list }),
+      mount: (box, api) => mountRank(box, api, f.items, (item) => say(item.answer === 'harmless' ? 'defect.missHarmless' : 'defect.missHarmful', { item: item.text, n: item.wrong })),
     },
   ];
 }

@@ -22,11 +22,11 @@ function facts(fold) {
   const of = (verdict) => found.filter((d) => d.verdict === verdict).sort((a, b) => a.gap - b.gap);
   const [ties, bugs] = [of('rounding'), of('bug')];
   const three = [ties[0], bugs[0], ties[1] ?? bugs[1]].filter(Boolean); // the hardest to tell apart
-  const { equal, rows, waiting } = countEqual(fold, 'eqspec');
+  const { equal, rows, ties: near, waiting } = countEqual(fold, 'eqspec');
   if (three.length < 3 || !ties.length || !bugs.length || waiting) return null;
   const tie = ties[0];
   return {
-    equal, rows, dtype: fold.header.dtype, noise: short(tie.noise), tie, row: tie.id + 1, gap: short(tie.gap), apart: short(tie.apart), verdict: tie.verdict, step: tie.wrong.step, n: tie.wrong.generated + 1,
+    equal, rows, near, dtype: fold.header.dtype, noise: short(tie.noise), tie, row: tie.id + 1, gap: short(tie.gap), apart: short(tie.apart), verdict: tie.verdict, step: tie.wrong.step, n: tie.wrong.generated + 1,
     expected: word(fold, tie.wrong.expected), actual: word(fold, tie.wrong.actual),
     items: three.map((d) => ({
       answer: d.verdict, text: say('equal.item', { lane: laneLong(d.lane), row: d.id + 1, expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap), apart: short(d.apart), noise: short(d.noise) }),
@@ -41,6 +41,7 @@ function steps(f) {
   return [
     {
       kind: 'predict', hide: true, ask: say('equal.predict', f), answer: f.equal, options: numbers(0, f.rows), view: at,
+      right: say(f.equal < f.rows ? 'equal.because.predict' : 'equal.because.predictAll', f),
       miss: (bet) => say(bet > f.equal ? 'equal.fewer' : 'equal.more', f),
     },
     {
@@ -48,7 +49,7 @@ function steps(f) {
       mount: (box, api) => mountRank(box, api, f.items, (item) => say(item.answer === 'rounding' ? 'equal.isTie' : 'equal.isBug', { item: item.text, ...f }), ['rounding', 'bug']),
     },
     {
-      kind: 'check', hide: true, ask: say('equal.check', f), answer: f.verdict, view: { ...at, step: f.step },
+      kind: 'check', hide: true, ask: say('equal.check', f), answer: f.verdict, view: { ...at, step: f.step }, right: say('equal.noBug', f),
       options: ['rounding', 'bug', 'unknown'].map((value) => ({ value, text: say(`equal.${value}`) })),
       miss: (which) => say(which === 'unknown' ? 'equal.known' : 'equal.noBug', f),
     },

@@ -18,6 +18,7 @@ function facts(fold) {
   if (!one || !calm) return null;
   return {
     ...one, row: one.id + 1, by: Math.abs(one.delta), bytes: one.frame.bytes.toLocaleString('en'),
+    copied: frames.reduce((sum, { op, bytes }) => sum + (op === 'realign' ? bytes : 0), 0).toLocaleString('en'),
     calmRound: calm.step, calmRow: calm.rows[0], j: calm.accepted[0], grown: calm.accepted[0] + 1, rows: calm.rows.length,
     movers: calm.rows.filter((row) => (calm.origin[row] ?? []).some((from, slot) => from >= 0 && from !== slot)).length,
   };
@@ -41,14 +42,16 @@ function steps(f) {
     {
       kind: 'predict', ask: say('realign.predict', f), answer: f.fate, view: { ...at, view: 'kinds' },
       options: ['copied', 'rotated', 'recomputed'].map((value) => ({ value, text: say(`realign.${value}`) })),
+      right: say(f.fate === 'copied' ? 'realign.because.predict' : 'realign.notCopied', f),
       miss: (bet) => say(f.fate === 'copied' ? (bet === 'rotated' ? 'realign.notRotated' : 'realign.notRecomputed') : 'realign.notCopied', f),
     },
     {
-      kind: 'act', ask: say('realign.act', f), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, truth: say('realign.shown', f), done: say('realign.done', f),
+      kind: 'act', ask: say('realign.act', f), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, truth: f.fate === 'copied' ? say('realign.shown') : '', done: say('realign.done', f),
       mount: (box, api) => mountShift(box, api, { ...f, low: -most, high: most, answer: f.delta, miss: (sum) => say(sum > f.width ? 'realign.tooWide' : 'realign.tooNarrow', { ...f, sum }) }),
     },
     {
       kind: 'check', ask: say('realign.check', f), answer: f.movers, options: numbers(0, f.rows), view: { ...at, row: f.calmRow, step: f.calmRound, view: 'move' },
+      right: say(f.movers === 0 ? 'realign.notAll' : 'realign.theyDo', f),
       miss: (n) => say(f.movers === 0 ? (n === f.rows ? 'realign.notAll' : 'realign.notOthers') : 'realign.theyDo', f),
     },
   ];

@@ -22,7 +22,7 @@ function facts(fold) {
   if (!pads || !eqspec.rows[id].compare || !counted.rows[id].compare || !offset) return null;
   const rotarySame = counted.rows[id].compare.verdict === 'equal';
   return {
-    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.at(-1).step,
+    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.at(-1).step,
     text: eqspec.rows[id].compare.verdict === 'equal' ? 'same' : 'words',
     expected: wrong && word(fold, wrong.expected), actual: wrong && word(fold, wrong.actual),
     notice: rotarySame ? 'learned' : 'all',
@@ -42,6 +42,7 @@ function steps(f) {
   return [
     {
       kind: 'predict', hide: true, ask: say('rectangle.predict', f), answer: f.text, view: at, miss: () => say(f.text === 'same' ? 'rectangle.corrupts' : 'rectangle.notSame'),
+      right: say(f.text === 'same' ? 'rectangle.because.predict' : 'rectangle.notSame', f),
       options: ['same', 'words', 'broken'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
     },
     {
@@ -56,6 +57,7 @@ function steps(f) {
     },
     {
       kind: 'check', hide: true, ask: say('rectangle.check', { ...f, pads: f.offset }), answer: f.notice, note: say('rectangle.label'),
+      right: say(f.notice === 'all' ? 'rectangle.because.checkOther' : 'rectangle.because.check', f),
       view: { ...at, step: f.last }, reveal: { right: 'pads_counted', step: f.last },
       options: ['nobody', 'learned', 'rotary', 'all'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
       miss: (who) => say(f.notice === 'all' ? 'rectangle.rotaryYes' : who === 'nobody' ? 'rectangle.learnedYes' : 'rectangle.rotaryNo', { ...f, pads: f.offset }),

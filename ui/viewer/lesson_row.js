@@ -14,7 +14,8 @@ function facts(fold) {
   const { frame, i } = some;
   return {
     k: some.k, j: some.j, round: some.step, row: some.row + 1, words: frame.draft[i].map((id) => word(fold, id)).join(' '), some,
-    fullRound: full.step, fullRow: full.row, fullK: full.k, tokens: full.frame.emitted[full.i].length,
+    next: some.j + 1, word: word(fold, frame.draft[i][some.j]), choice: word(fold, frame.emitted[i].at(-1)),
+    fullRound: full.step, fullRow: full.row, fullK: full.k, tokens: full.frame.emitted[full.i].length, bonus: word(fold, full.frame.emitted[full.i].at(-1)),
   };
 }
 
@@ -22,7 +23,7 @@ function steps(f) {
   const before = { left: 'eqspec', right: 'bsp', row: f.some.row, step: f.round - 1 };
   return [
     {
-      kind: 'predict', ask: say('row.predict', f), options: numbers(0, f.k), answer: f.j, view: before,
+      kind: 'predict', ask: say('row.predict', f), options: numbers(0, f.k), answer: f.j, right: say('row.because.predict', f), view: before,
       miss: (bet) => say(bet > f.j ? 'row.more' : 'row.fewer'),
     },
     {
@@ -34,7 +35,7 @@ function steps(f) {
       },
     },
     {
-      kind: 'check', ask: say('row.check', { k: f.fullK, round: f.fullRound, row: f.fullRow + 1 }), answer: f.tokens,
+      kind: 'check', ask: say('row.check', { k: f.fullK, round: f.fullRound, row: f.fullRow + 1 }), answer: f.tokens, right: say('row.because.check', { k: f.fullK, bonus: f.bonus }),
       options: [...numbers(0, 1), ...numbers(f.fullK - 1, f.fullK + 1), { value: 2 * f.fullK, text: String(2 * f.fullK) }],
       view: { ...before, row: f.fullRow, step: f.fullRound - 1 }, reveal: { row: f.fullRow, step: f.fullRound },
       miss: (n) => say(n === f.fullK ? 'row.noBonus' : n < f.tokens ? 'row.tooFew' : 'row.tooMany'),

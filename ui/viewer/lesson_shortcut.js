@@ -28,7 +28,7 @@ function steps(f) {
   const pair = (a, b) => ({ value: `${a}/${b}`, text: say('shortcut.pair', { a, b }) });
   return [
     {
-      kind: 'predict', ask: say('shortcut.predict', f), options: choices(1, f.k - f.j, f.step, f.k + 1), answer: f.step, view: before,
+      kind: 'predict', ask: say('shortcut.predict', f), options: choices(1, f.k - f.j, f.step, f.k + 1), answer: f.step, view: before, right: say('shortcut.because.predict', f),
       miss: (n) => say(n === 1 ? 'shortcut.gone' : 'shortcut.other'),
     },
     {
@@ -42,7 +42,7 @@ function steps(f) {
       watch: (state, changed, api) => { if (changed.has('cell') && state.cell) judge(state.cell, f, api); },
     },
     {
-      kind: 'check', ask: say('shortcut.check', f), answer: `${f.fed}/${f.due}`, view: { ...before, step: f.round },
+      kind: 'check', ask: say('shortcut.check', f), answer: `${f.fed}/${f.due}`, view: { ...before, step: f.round }, right: say('shortcut.because.check', f),
       options: [...new Map([pair(f.due, f.due), pair(f.fed, f.due), pair(f.fed, f.fed), pair(f.fed - 1, f.due)].map((p) => [p.value, p])).values()],
       miss: (value) => say(value === `${f.due}/${f.due}` ? 'shortcut.maskedGone' : value === `${f.fed}/${f.fed}` ? 'shortcut.noFault' : 'shortcut.unsure'),
     },

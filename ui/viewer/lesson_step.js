@@ -4,7 +4,7 @@
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 
-/** Draws `step` into `box`. `record` = {solved, tries, value, said} outlives the drawing. `bet` = the chapter's
+/** Draws `step` into `box`. A question says why its answer is right: `step.right`. `record` = {solved, tries, value, said} outlives the drawing. `bet` = the chapter's
  *  predict step and its record. `hooks` = {store, board, show(patch), changed()}. Returns the function that ends it. */
 export function drawStep(box, step, record, bet, hooks) {
   const ask = el('p', { class: 'r-ask', tabindex: -1 }, step.ask);
@@ -34,7 +34,7 @@ export function drawStep(box, step, record, bet, hooks) {
   function judged() {
     if (bet.record.value === undefined) return step.truth ?? '';
     const right = bet.record.value === bet.step.answer;
-    return [say('bet', { bet: textOf(bet.step, bet.record.value) }), right ? say('right') : say('wrong'), step.truth, right ? '' : bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
+    return [say('bet', { bet: textOf(bet.step, bet.record.value) }), right ? say('right') : say('wrong'), step.truth, right ? bet.step.right : bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
   }
 
   function choose(value) {
@@ -49,7 +49,7 @@ export function drawStep(box, step, record, bet, hooks) {
 
   function solve(said = step.done, patch = step.reveal) {
     if (record.solved) return;
-    const verdict = step.kind === 'check' ? say('right') : step.truthAt === 'entry' ? '' : judged();
+    const verdict = step.kind === 'check' ? `${say('right')} ${step.right}` : step.truthAt === 'entry' ? '' : judged();
     Object.assign(record, { solved: true, wrong: false, value: step.kind === 'check' ? step.answer : record.value, said: [said, verdict].filter(Boolean).join(' ') });
     if (patch) hooks.show(patch);
     done();
@@ -62,7 +62,7 @@ export function drawStep(box, step, record, bet, hooks) {
   }
 
   function skipIt() {
-    const said = step.kind === 'check' ? say('skipped', { answer: answerOf(step) }) : [step.done, step.truthAt === 'entry' ? '' : judged()].filter(Boolean).join(' ');
+    const said = step.kind === 'check' ? `${say('skipped', { answer: answerOf(step) })} ${step.right}` : [step.done, step.truthAt === 'entry' ? '' : judged()].filter(Boolean).join(' ');
     Object.assign(record, { solved: true, wrong: false, value: step.answer, said });
     widget?.show();
     if (step.reveal) hooks.show(step.reveal);

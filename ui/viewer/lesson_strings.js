@@ -15,7 +15,7 @@ const EN = {
 
   row: {
     title: 'One row',
-    lead: 'A cheap drafter guesses {k} tokens; the model verifies them all in one pass. EQSPEC keeps a batch exact; BSP does not.',
+    lead: 'A cheap drafter guesses {k} tokens; one model pass verifies them all. EQSPEC keeps a batch exact; BSP does not.',
     predict: 'Round {round}, row {row}: the draft goes on with {words}. How many of the {k} survive?',
     more: 'Drafts are kept only up to the first one that the model would not have chosen.',
     fewer: 'Every draft up to the first difference is kept, not just one.',
@@ -23,7 +23,8 @@ const EN = {
     shown: '{j} of {k} survived.',
     check: 'In round {round}, all {k} drafts of row {row} survive, in one pass. How many tokens come out?',
     tooFew: 'One pass checks all drafts at once; it is not one pass per token.', noBonus: 'The pass also says what follows the last draft: a token on top, the bonus token.', tooMany: 'One pass yields one choice behind each token it was fed, and only one of them is new text.',
-    why: 'A draft is kept where it equals the model’s own choice; at the first difference that choice takes its place. So j survivors give j + 1 tokens, also when all survive, and nothing is approximated.',
+    because: { predict: 'Draft {next}, {word}, did not: the model chose {choice} there.', check: 'The {k} drafts and the bonus token {bonus} (ringed): the pass also chose what follows the last draft.' },
+    why: 'A draft is kept where it equals the model’s choice; at the first difference that choice replaces it. If all survive, it comes on top: the bonus token (ringed). So j survivors give j + 1 tokens; nothing is approximated.',
   },
   cleanup: {
     title: 'Clean up',
@@ -35,6 +36,7 @@ const EN = {
     keepsBad: 'The entry of {word} would stay, though the model chose {choice} there: later tokens would read it.', losesGood: 'The entry of {word} was verified. Its KV is right: keep it.', losesOld: 'The entry of {word} is committed text. Keep it.',
     done: 'Cut: {n} rejected entries are gone.',
     check: 'Which token of row {row} has no KV entry now?', none: 'none', fed: '{word} was fed in this pass, so its KV was written.', notFed: 'The newest token was chosen by this pass, not fed to it.', gone: '{word} was rejected: it is no token of this row.',
+    because: { predict: 'The row’s last token and all {k} drafts were fed, and a pass writes KV for whatever it is fed.', predictOther: 'So many does this trace hold for {fed} fed tokens.', check: '{newest} was chosen by this pass, not fed to it: the next pass feeds it and writes its KV.', checkOther: 'In this trace even the newest token has an entry.' },
     why: 'Nothing removes rejected entries by itself; EQSPEC cuts them off. The newest token has no entry yet: it was chosen from this pass’s last logits, and the next pass feeds it first.',
   },
   rectangle: {
@@ -48,6 +50,7 @@ const EN = {
     nobody: 'None', learned: 'Only learned positions (GPT-2)', rotary: 'Only rotary positions (this one)', all: 'All',
     rotaryNo: 'Rotary attention only uses differences of positions, and these stay: {n} of {n} tokens are equal.', learnedYes: 'A learned table has one vector per position: {pads} further on is another vector.', rotaryYes: 'In this run the shifted row differs.',
     label: 'rotary: from this recorded run; GPT-2: arithmetic, no model',
+    because: { predict: 'A masked pad has no weight at all: all {checked} tokens are those of the row run alone.', check: 'Rotary attention only uses differences of positions: all {n} tokens stayed equal. A learned table has another vector {offset} further on.', checkOther: 'In this run the shifted row differs, and a learned table has another vector {offset} further on.' },
     why: 'Masked pads weigh nothing. Seen, they are read as words. Counted, they move a whole row alike: rotary positions cannot tell, a learned table can.',
   },
   crop: {
@@ -59,6 +62,7 @@ const EN = {
     done: 'The slowest row decides: {list}.', lost: 'row {row} loses {n}',
     check: 'That cut is called rollback. How many verified drafts does it discard in this round?',
     notFree: '“Just take the minimum” is not free: every row loses what it kept beyond it.', notOne: 'Not just the best row: all rows’ losses count.', notRejected: 'Rejected drafts are lost anyway. Count the verified ones.', miscount: 'Add up each row’s kept drafts beyond the smallest count.',
+    because: { predict: 'At {min} kept drafts the other rows lose verified ones, and further right a rejected draft stays.', check: 'What the rows kept beyond the smallest count, {min}: {sum} = {discarded}.' },
     why: 'Rollback is correct, but the slowest row decides for all, every round. Let each row keep its own count, and the right edge is ragged. Something must give: verified work, positions, or a copy.',
   },
   shortcut: {
@@ -72,6 +76,7 @@ const EN = {
     done: 'There: +{size} in row {row}, round {round}.',
     check: 'Row {row}, round {round}: the last kept token stands at {x} on the ruler, {n} dead slots follow. Where is the next token fed, and where is right behind the kept one?', pair: '{a}; right behind is {b}',
     maskedGone: 'It should, but BSP’s positions count the dead slots.', noFault: 'The next token belongs right behind the last kept one.', unsure: 'Positions should count tokens: one on. BSP counts slots: the dead ones too.',
+    because: { predict: 'BSP counts the dead slots in between: {size} and 1 make {step}.', check: 'Tokens alone count on to {due}; BSP counts the dead slots too: {x} + {size} + 1 = {fed}.' },
     why: 'Attention skips the rejected drafts, but the positions count them: the next token hears everything before it from too far away. Nothing crashes; the text just drifts.',
   },
   defect: {
@@ -84,6 +89,7 @@ const EN = {
     check: 'Three altered rows. Harmless, or harmful to the text?',
     itemPads: 'EQSPEC, row {row}: {n} masked pads in front', itemHoles: 'BSP repaired, row {row}: {n} dead slots inside', itemGaps: 'BSP, row {row}: dead slots inside that the positions count, a gap of +{n}',
     missHarmless: '{item}: its text equals the row run alone, so that is harmless.', missHarmful: '{item}: it differs from token {n} on. That is harmful.',
+    because: { predict: 'Pads, holes and masks all stayed as they were.', check: 'Masked pads and dead slots leave the text whole; only where positions count dead slots does it differ, from token {n} on.', checkOther: 'By their texts: {list}.' },
     why: 'Same holes, masks and pads: whole positions heal all of it. Holes cannot go without moving KV. Position ids that count dead slots or pads have broken real projects, too.',
   },
   realign: {
@@ -99,7 +105,8 @@ const EN = {
     done: 'Delta = {delta}: new pads minus old pads.',
     check: 'Round {calmRound}: all {rows} rows accept {j}. How many of them move?',
     notAll: 'All grew by {grown}, and so did the width: no row’s pads change.', notOthers: 'Only differences between rows move anything, and here there are none.', theyDo: 'In this run rows moved all the same.',
-    why: 'Each row moves by its change of pads; then p + c = L for all. A copy does it: a key’s rotation belongs to its token, not its slot. All grow alike: no pads change, nothing moves.',
+    because: { predict: 'So every key’s rotation is right already: {bytes} bytes were copied, nothing was computed.' },
+    why: 'A copy does it: a key’s rotation belongs to its token, not its slot. Rows that grow alike keep their pads: nothing moves. EXSPEC decodes rows of equal length together: a group shifts nothing (EQSPEC here: {copied} bytes copied).',
   },
   equal: {
     title: 'Is it really equal?',
@@ -112,6 +119,7 @@ const EN = {
     done: 'A small lead and a small move: rounding. A lead or a move that rounding cannot make: a bug.',
     check: 'Row {row}, token {n}: {expected} leads {actual} by {gap}, no invariant is broken. The verdict on this difference?',
     rounding: 'Rounding', bug: 'A bug', unknown: 'Nobody can know', noBug: 'Every invariant holds, and a lead of {gap} is less than the {noise} that rounding moves a logit by.', known: 'It is known: the lead, and how far rounding moves a logit, were both measured.',
+    because: { predict: 'Rows with a choice so close that rounding decided it: {near}.', predictAll: 'No row came to a choice so close that rounding decides it.' },
     why: 'Order of addition changes last digits, on GPUs too. So a difference is weighed: the lead between the two tokens against the rounding measured in the same run. Ties are told apart from bugs, never counted as equal.',
   },
 };

@@ -1,4 +1,5 @@
-// The chapter's panel: head with the chapters, lead, the four stages, the step's place, and the way on. In the flow.
+// The chapter's panel: head with the chapters, lead, the four stages, the way on, and the step's place. In the flow.
+// The way on stands above the step, so that its buttons stay where they are while steps of any height come and go.
 
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
@@ -20,8 +21,8 @@ export function buildPanel(chapters, act) {
   at.panel = el('section', { id: 'ragged-lesson', class: 'r-panel r-lesson', hidden: true, 'aria-label': say('panel') },
     el('div', { class: 'r-phead' }, title, el('div', { class: 'r-chapters', role: 'group', 'aria-label': say('panel') }, ...numbers),
       el('button', { type: 'button', class: 'r-text', onclick: act.leave }, say('leave'))),
-    at.lead, el('ol', { class: 'r-stages' }, ...stages), at.step,
-    el('div', { class: 'r-lnav' }, at.back, at.next, el('span', { class: 'r-note' }, say('keys'))));
+    at.lead, el('ol', { class: 'r-stages' }, ...stages),
+    el('div', { class: 'r-lnav' }, at.back, at.next, el('span', { class: 'r-note' }, say('keys'))), at.step);
   return at;
 }
 

@@ -18,7 +18,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   const chapters = await offered(page, load);
   if (!chapters.length) return;
   const progress = readProgress();
-  const panel = buildPanel(chapters, { open: (n) => open(n), next, back, leave });
+  const panel = buildPanel(chapters, { open: (n) => open(n), next: onNext, back, leave });
   const link = el('button', { type: 'button', class: 'r-text r-why', onclick: resume }, say('open', { n: inWords(chapters.length) }));
   at.line.after(panel.panel);
   at.foot.prepend(link);
@@ -94,6 +94,11 @@ export async function mountLessons(at, store, player, page, embedded) {
     panel.next.textContent = step.kind !== 'why' ? say('next') : following ? say('nextChapter', { title: say(`${following.key}.title`) }) : say('finish');
     const active = document.activeElement; // nothing, where a button has just gone
     if (answered && solved && step.kind !== 'predict' && (active === document.body || panel.panel.contains(active))) panel.next.focus({ preventScroll: true });
+  }
+
+  /** The second click of a double click must not pass over an explanation that has just come. */
+  function onNext({ detail }) {
+    if (detail < 2 || now?.steps[now.step].kind !== 'why') next();
   }
 
   function next() {

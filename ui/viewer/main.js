@@ -90,12 +90,19 @@ const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
 const foot = mountFoot(at, store, page, embedded, (name) => openTrace({ trace: name }), actions);
 mountLink(store, openTrace);
-const fit = () => store.set({ oneRow: geometry(at.board.clientWidth).phone });
-fit();
-new ResizeObserver(() => {
-  fit();
+/** One row where there is no room for more: on a phone, and where a presenter's rows do not fit the screen. */
+function fit() {
+  let oneRow = geometry(at.board.clientWidth).phone;
+  if (!oneRow && modes.presenting()) {
+    draw({ ...store.get(), oneRow });
+    oneRow = modes.tooHigh();
+  }
+  store.set({ oneRow });
   draw(store.get());
-}).observe(at.board);
+}
+fit();
+new ResizeObserver(fit).observe(at.board);
+window.addEventListener('resize', fit); // a window may change its height alone
 
 /** Opens what a link names. Without a named round the hero plays by itself, once. */
 async function openTrace(link) {

@@ -5,7 +5,8 @@ import { queryOf } from './link.js';
 import { el } from './svg.js';
 import { t } from './strings.js';
 
-/** Applies the mode that the address asks for. Returns {present()}, which turns the presenter's mode on and off. */
+/** Applies the mode that the address asks for. Returns {present()}, which turns the presenter's mode on and off,
+ *  and what it needs to know of itself: presenting(), and tooHigh(): the stage without its panels is higher than the screen. */
 export function mountModes(at, store) {
   const query = new URLSearchParams(location.search);
   if (query.get('embed') === '1') embed(at, store);
@@ -16,9 +17,12 @@ export function mountModes(at, store) {
   if (query.get('present') === '1') present(true);
   store.subscribe((state) => at.stage.classList.toggle('tensors', state.tensorsOpen)); // there they open by 1 to 6
   document.addEventListener('click', () => { // a click beside everything must not take the keys away
-    if (at.stage.classList.contains('present') && !at.stage.contains(document.activeElement)) present(true);
+    if (presenting() && !at.stage.contains(document.activeElement)) present(true);
   });
-  return { present: () => present(!at.stage.classList.contains('present')) };
+  const presenting = () => at.stage.classList.contains('present');
+  const parts = [at.stage.querySelector('.r-head'), at.line, at.board.parentElement, at.transport, at.below];
+  const tooHigh = () => parts.reduce((sum, node) => sum + node.getBoundingClientRect().height, 0) > window.innerHeight;
+  return { present: () => present(!presenting()), presenting, tooHigh };
 }
 
 /** Only the comparison itself, a line of what it is and the way to the whole page. */

@@ -5,6 +5,8 @@ import { svg } from './svg.js';
 import { BAND } from './layout.js';
 import { t, laneLong } from './strings.js';
 
+const ROOM = 16; // px that a gap's sign and number take: a gap of one cell has its number alone
+
 /** The SVG of a placed ribbon. Cells and words carry the same data-index; hovering links them. */
 export function drawRibbon(ribbon) {
   const { width, height } = ribbon;
@@ -55,7 +57,7 @@ function outline(x, y, w, h, tornLeft, tornRight) {
 
 function drawTear(tear) {
   const back = tear.size < 0;
-  const label = back ? t('gapBack', { n: -tear.size }) : tear.width < 12 ? `${tear.size}` : t('gapSize', { n: tear.size });
+  const label = back ? t('gapBack', { n: -tear.size }) : tear.width < ROOM ? `${tear.size}` : t('gapSize', { n: tear.size });
   const fresh = tear.dead.some((dead) => dead.fresh);
   const group = svg('g', { class: `r-tear${fresh ? ' fresh' : ''}`, 'data-before': tear.before });
   group.append(svg('rect', { class: 'void', x: tear.left, y: 0, width: Math.max(tear.width, 1), height: BAND }));

@@ -55,7 +55,7 @@ function drawLegend(node, actions) {
     svg('svg', { width, height: 15, viewBox: `0 0 ${width} 15`, 'aria-hidden': 'true' }, ...drawings), t(key));
   const unfold = el('button', { type: 'button', class: 'r-text r-unfold', 'aria-pressed': 'false', onclick: actions.unfold }, t('unfoldPrompts'));
   node.append(item('kept', 15, cell('kept')), item('fresh', 31, cell('new'), at(16, cell('target'))),
-    item('rejected', 15, dead), item('gap', 45, gap), unfold);
+    item('rejected', 15, dead), item('gap', 45, gap), unfold, el('span', { class: 'r-order', hidden: true }, t('rowOrder')));
 }
 
 /** Draws the state into the stage. */
@@ -75,7 +75,9 @@ export function drawStage(at, state, act) {
   const unfold = at.legend.querySelector('.r-unfold');
   unfold.textContent = t(state.unfolded ? 'foldPrompts' : 'unfoldPrompts');
   unfold.setAttribute('aria-pressed', String(state.unfolded));
-  const many = rowOrder(state.fold).length;
+  const order = rowOrder(state.fold);
+  const many = order.length;
+  at.legend.querySelector('.r-order').hidden = order.every((row, n) => !n || row > order[n - 1]); // as in the list of prompts
   at.more.hidden = plan.geo.phone || many <= 4;
   at.more.textContent = state.allRows ? t('fewRows') : t('allRows', { n: many });
   return plan;

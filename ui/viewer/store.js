@@ -15,7 +15,7 @@ export const INITIAL = {
   tensorsOpen: false,
   unfolded: false, //   prompts drawn cell by cell
   allRows: false,
-  oneRow: false, //     a phone shows the selected row only
+  oneRow: false, //     a phone shows the selected row only; so does a presenter's low screen
   playing: false,
   speed: 1,
   live: false, //       following the live edge

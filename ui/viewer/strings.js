@@ -43,7 +43,7 @@ const EN = {
   row: 'Row {n}', rowInText: 'row {n}',
   promptTokens: '{n} prompt tokens',
   chooseRow: 'Row',
-  allRows: 'Show all {n} rows', fewRows: 'Show three rows',
+  allRows: 'Show all {n} rows', fewRows: 'Show three rows', rowOrder: 'rows: longest prompt first',
   output: '{lane}, row {row}: output',
   empty: 'nothing yet',
   instead: 'alone: {word}',
@@ -67,7 +67,10 @@ const EN = {
 
   play: 'Play', pause: 'Pause', replay: 'Play again', back: 'Previous round', forward: 'Next round', toLive: 'Live',
   round: 'round {step} of {last}', prefill: 'prompts read', scrub: 'Round',
-  markGap: 'first gap', markWrong: 'first wrong word',
+  markGap: 'first gap opens', markWrong: 'first wrong word',
+  markGapWhy: 'Round {step} chooses the token behind the first gap ({row}); round {fed} feeds it, and only then can the check find it.',
+  markGapOpen: 'Round {step} chooses the token behind the first gap ({row}); it was never fed.',
+  markWrongWhy: 'Round {step} writes the first wrong word ({row}).',
   speed: 'speed ×{n}',
 
   repair: "Repair only BSP's position ids",

@@ -95,11 +95,13 @@ async function draw(self) {
   if (!open || !self.Plotly) return 0;
   self.theme ??= readTheme(self.ui.root);
   const scene = sceneOf(state);
+  const sides = state.left === state.right ? SIDES.slice(0, 1) : SIDES; // one lane is drawn once
   let drawn = 0;
   for (const view of views) {
     const { legend, panels } = self.ui.blocks[view];
-    for (const side of SIDES) drawn += await drawSide(self, state, scene, view, panels[side]);
-    const present = new Set(SIDES.flatMap((side) => panels[side].model?.kinds.z?.flat() ?? []));
+    for (const side of SIDES) panels[side].root.hidden = !sides.includes(side);
+    for (const side of sides) drawn += await drawSide(self, state, scene, view, panels[side]);
+    const present = new Set(sides.flatMap((side) => panels[side].model?.kinds.z?.flat() ?? []));
     legend.replaceChildren(...legendOf(view, scene.scale, present));
   }
   return drawn;

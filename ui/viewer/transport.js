@@ -40,13 +40,17 @@ export function mountTransport(node, store, player) {
 }
 
 function drawMarks(node, state, last, player) {
-  const mark = (found, kind, label) => found && last > 0 && el('button', {
+  const mark = (found, kind, label, why) => found && last > 0 && el('button', {
     type: 'button', class: `r-mark ${kind}`, style: `--at:${found.step / last}`, tabindex: -1, 'aria-hidden': 'true',
-    onclick: () => player.go(found.step), title: label,
+    onclick: () => player.go(found.step), title: why,
   }, label);
   const [gap, wrong] = [shownGap(state), shownWrong(state)];
-  const near = gap && wrong && ((wrong.step - gap.step) / last) * node.clientWidth < 76; // no room for two labels
-  const marks = [mark(gap, near ? 'gap bare' : 'gap', t('markGap')), mark(wrong, 'wrong', t('markWrong'))];
+  const near = gap && wrong && ((wrong.step - gap.step) / last) * node.clientWidth < 104; // no room for two labels
+  const frames = state.fold.lanes[state.right]?.frames ?? [];
+  const row = (found) => t('rowInText', { n: (found?.row ?? state.row) + 1 });
+  const fed = gap && frames.find((frame) => frame.step > gap.step && frame.rows.includes(gap.row ?? state.row))?.step;
+  const marks = [mark(gap, near ? 'gap bare' : 'gap', t('markGap'), t(fed === undefined ? 'markGapOpen' : 'markGapWhy', { step: gap?.step, fed, row: row(gap) })),
+    mark(wrong, 'wrong', t('markWrong'), t('markWrongWhy', { step: wrong?.step, row: row(wrong) }))];
   node.replaceChildren(...marks.filter(Boolean));
 }
 
