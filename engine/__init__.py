@@ -15,7 +15,7 @@ import importlib
 _HOME = {
     "RunConfig": "engine.config",
     "ConfigError": "engine.config",
-    "METHODS": "engine.config",
+    "METHODS": "engine.registry",
     "run": "engine.stream",
     "session": "engine.stream",
     "load_pair": "engine.models",

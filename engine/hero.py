@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from engine.config import POSITION_FAULTS, RunConfig
+from engine.config import RunConfig
 from engine.fold import Fold, fold
 from engine.frames import LaneState
+from engine.registry import POSITION_FAULTS
 from engine.trace import Event
 
 #: Longest, middle, shortest after templating. Copying and editing, since n-gram drafts nothing on free chat.

@@ -9,11 +9,12 @@ class    a row that differs is "rounding" or "bug" by the rule of `engine.equiva
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from engine.config import FAULTS, METHODS, PUBLISHED_BROKEN, RunConfig
+from engine.config import RunConfig
 from engine.equivalence import FLOOR, Witness, certify
 from engine.fold import fold
 from engine.frames import LaneState, RowState
 from engine.models import Pair
+from engine.registry import FAULTS, METHODS, PUBLISHED_BROKEN
 from engine.stream import session
 
 REFERENCE = "autoregressive"

@@ -5,9 +5,10 @@ Beside two of the hero's prompts stand two free answers, in which two tokens are
 
 from collections.abc import Iterator
 
-from engine.config import POSITION_FAULTS, RunConfig
+from engine.config import RunConfig
 from engine.fold import Fold, fold
 from engine.hero import PROMPTS, K
+from engine.registry import POSITION_FAULTS
 from engine.trace import Event
 
 MAX_NEW = 28

@@ -5,7 +5,8 @@ A choice is "eqspec", "dsd:published", "dsd:none" or "eqspec:stale_mask"; a lane
 
 import re
 
-from engine.config import FAULTS, METHODS, POSITION_FAULTS, PUBLISHED_BROKEN, RunConfig
+from engine.config import RunConfig
+from engine.registry import FAULTS, METHODS, POSITION_FAULTS, PUBLISHED_BROKEN
 
 _SOURCE = re.compile(r" \((?:papers\.md )?[A-Z]\.\d[^)]*\)")
 

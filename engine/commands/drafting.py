@@ -4,7 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from engine.config import ADAPT, FLOOR, PROPOSERS, ConfigError
+from engine.config import FLOOR, ConfigError
+from engine.registry import ADAPT, PROPOSERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ from engine.arrivals import parse
 from engine.commands import drafting
 from engine.commands.output import writable
 from engine.commands.prompts import check, read_prompts
-from engine.config import FAULTS, METHODS, REFILLING, ConfigError, RunConfig
+from engine.config import ConfigError, RunConfig
+from engine.registry import FAULTS, METHODS, REFILLING
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,10 +16,10 @@ import torch
 
 from engine import feed
 from engine.cache.padded import PaddedCache
-from engine.config import POSITION_FAULTS
 from engine.lane import Lane, greedy_choice
 from engine.methods.prefill import prefill
 from engine.propose import Draft
+from engine.registry import POSITION_FAULTS
 from engine.row import Row
 from engine.trace import Event
 

@@ -24,7 +24,7 @@ def proposer_of(config: RunConfig, pair: Pair, rows: list[Row]) -> Proposer | No
         head = made(pair.head, pair.target.get_input_embeddings(), **limits)
         return Hybrid(head, config.match) if config.proposer == "hybrid" else head
     if config.proposer not in ("draft_model", "draft_small", "self_skip"):
-        raise ConfigError("proposer", config.proposer, "it has a name in engine.config and no line here yet: add one")
+        raise ConfigError("proposer", config.proposer, "it has a name in engine.registry and no line here yet: add one")
     # a row without a stop rule runs until the slowest row of its batch is done
     longest = [r.prompt + config.max_new * (config.k + 1 if r.endless else 1) for r in rows]
     return DraftModel(

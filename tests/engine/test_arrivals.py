@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from engine import session
 from engine.arrivals import arrivals_of, parse, step_of
-from engine.config import METHODS, REFILLING, ConfigError, RunConfig
+from engine.config import ConfigError, RunConfig
 from engine.fold import Fold, fold
 from engine.latency import duration, percentiles, requests
+from engine.registry import METHODS, REFILLING
 from engine.trace import Event, KvOp, RowDone, Schedule, Spans, Violation
 from tests.engine import tiny
 from tests.engine.test_exact import FAMILIES, FAVOUR, STOPS, Case, alone, cases, limited

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from engine.config import FAULTS, METHODS, NOT_BUILT, PROPOSERS, ConfigError, RunConfig
+from engine.config import ConfigError, RunConfig
+from engine.registry import FAULTS, METHODS, NOT_BUILT, PROPOSERS
 
 BAD = [
     pytest.param("k", 0, "whole number from 1 to 16", id="k_0"),

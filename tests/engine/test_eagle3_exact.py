@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import RunConfig, session
-from engine.config import PUBLISHED_EXACT, REFILLING
 from engine.fold import fold
 from engine.models import Pair, pair_of
+from engine.registry import PUBLISHED_EXACT, REFILLING
 from engine.trace import Propose, Violation
 from tests.engine.heads import tiny_pair
 from tests.engine.tiny import tiny_model

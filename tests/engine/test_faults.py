@@ -5,8 +5,8 @@ import random
 import pytest
 
 from engine import RunConfig, session
-from engine.config import FAULTS
 from engine.fold import fold
+from engine.registry import FAULTS
 from engine.trace import Violation
 from tests.engine.pairs import pair
 

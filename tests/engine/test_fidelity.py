@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from engine import session
 from engine.cache.padded import PaddedCache
-from engine.config import METHODS, PUBLISHED_EXACT, ConfigError, RunConfig
+from engine.config import ConfigError, RunConfig
 from engine.fold import Fold, fold
 from engine.methods.published import without_bonus
 from engine.propose import ragged
+from engine.registry import METHODS, PUBLISHED_EXACT
 from engine.trace import Commit, Event, KvOp, Propose, Schedule, Verify, Violation
 from tests.engine import tiny
 from tests.engine.test_exact import FAMILIES, FAVOUR, STOPS, Case, alone, cases, limited

@@ -9,10 +9,10 @@ import torch
 from engine import ConfigError, RunConfig, session
 from engine.bench.costs import rounds
 from engine.commands.drafting import read_costs
-from engine.config import ADAPT
 from engine.costs import Costs, expected, problem
 from engine.lengths import MEMORY, PRIOR, Lengths, Record, cut, likely
 from engine.propose import Draft
+from engine.registry import ADAPT
 from engine.row import Row
 from engine.tetris import select
 from engine.trace import Commit, Propose, Spans, Verify

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from engine import cli, report
-from engine.config import METHODS
 from engine.models import Pair
+from engine.registry import METHODS
 from engine.report import Result, leading, verify, wrong
 from tests.engine import tiny
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import RunConfig, session
-from engine.config import PUBLISHED_EXACT
 from engine.fold import fold
+from engine.registry import PUBLISHED_EXACT
 from engine.sampling import REMOVED, SharedNoise, warp
 from tests.engine.pairs import VOCAB, pair
 

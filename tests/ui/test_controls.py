@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import FAULTS, METHODS, POSITION_FAULTS, RunConfig
+from engine.config import RunConfig
+from engine.registry import FAULTS, METHODS, POSITION_FAULTS
 from engine.worker import EngineState
 from tests.ui.fakes import ThreadEngine, until
 from ui.controls import EXAMPLES, begin
