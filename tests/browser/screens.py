@@ -59,7 +59,8 @@ LIGHT = """(roots) => roots.map((root) => {
 def looks_right(page: object, screen: Screen, *roots: str) -> None:
     """The page is no wider than the window; each root is seen whole, in the colours of the theme, and can be read."""
     assert page.evaluate("document.documentElement.scrollWidth") <= screen.width, page.evaluate(CUT, [".r-stage"])
-    assert page.evaluate(CUT, list(roots)) == []
+    cut = page.evaluate(CUT, list(roots))
+    assert not cut, cut
     for root, (ink, paper) in zip(roots, page.evaluate(LIGHT, list(roots)), strict=True):
         assert (paper < 0.05) == (screen.theme == "dark"), f"{root}: paper {paper:.2f}"
         low, high = sorted((ink, paper))
