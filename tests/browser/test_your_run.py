@@ -19,6 +19,12 @@ FAULT = "EQSPEC, one fault: pads are attended like words"
 SHORT = "Say: one two one two\nPlease repeat: The small brown dog chased the red ball across the green field."
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 SCRIPTS = f"Repeat: 東京の朝ごはん 東京の朝ごはん\nRepeat: 🧵👩‍👩‍👧‍👦 🧵👩‍👩‍👧‍👦\nRepeat: {LONG} {LONG}"
+#: What is said aloud is the sentence on the screen.
+HEARD = """(begins) => {
+  const text = (at) => document.querySelector(at).textContent;
+  const [heard, shown] = [text('#ragged-stage > [aria-live]'), text('.r-sentence')];
+  return heard === shown && heard.startsWith(begins);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +49,11 @@ def test_bet_on_a_fault_see_it_change_a_token_and_copy_the_comparison(
     page.wait_for_selector("#ragged-predict:not([hidden])", timeout=MINUTE)
     looks_right(page, screen, "#ragged-predict", "#ragged-predict .r-bets button")
     page.click("#ragged-predict [data-value=mask]")
+    assert ended(page) == "Finished."
     page.wait_for_function("document.querySelector('#ragged-predict .r-feed').textContent.includes('Of its texts')")
     lane = trace_of(site, folded(page, "s.source.name")).lanes["eqspec_pads_visible"]
-    first = next(f.violations[0] for f in lane.frames if f.violations)
-    values = [first["row"] + 1, first["step"], first["slot"], first["expected"], first["actual"]]
+    step, first = next((f.step, f.violations[0]) for f in lane.frames if f.violations)
+    values = [first["row"] + 1, step, first["slot"], first["expected"], first["actual"]]
     assert page.locator("#ragged-predict td").all_inner_texts() == [str(v) for v in values]
     assert page.locator(f"#ragged-predict .lit[data-value={first['invariant']}]").is_visible()
     looks_right(page, screen, "#ragged-predict", "#ragged-predict td", "#ragged-predict .lit")
@@ -63,6 +70,7 @@ def test_bet_on_a_fault_see_it_change_a_token_and_copy_the_comparison(
     assert re.search(r"What if: row \d, “.+” instead of “.+” at token 2, then on\.", page.inner_text("#ragged-changed"))
     looks_right(page, screen, "#ragged-changed", ".r-board")
 
+    page.click("#ragged-predict [data-value=none]")  # it has the fault, too: another bet
     page.locator("#ragged-stage").focus()
     page.keyboard.press("End")
     page.locator(".r-lane.right .r-compare").first.click()
@@ -79,7 +87,7 @@ def test_bet_on_a_fault_see_it_change_a_token_and_copy_the_comparison(
 def scripts(chromium: object, site: str) -> str:
     """A run whose tokens are Japanese, parts of emoji, and of one very long word."""
     page = visit(lambda **options: chromium.new_page(**options), site)
-    start(page, SCRIPTS, new=24)
+    start(page, SCRIPTS, new=14)
     assert ended(page) == "Finished."
     run = folded(page, "s.source.name")
     page.close()
@@ -102,8 +110,7 @@ def test_by_keys_by_ear_and_in_any_script(open_page: Callable, site: str, script
     tab_to(".r-board")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("window.__ragged.store.get().step === 1")
-    heard = page.locator("#ragged-stage > [aria-live=polite]")
-    assert heard.inner_text() == page.inner_text(".r-sentence") != ""
+    page.wait_for_function(HEARD, arg="Round 1,")
     page.wait_for_function("document.querySelector('#ragged-stage caption').textContent.startsWith('Round 1 ')")
     cells = page.locator("#ragged-stage table:has(caption) tbody tr").evaluate_all(
         "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
@@ -115,6 +122,7 @@ def test_by_keys_by_ear_and_in_any_script(open_page: Callable, site: str, script
             assert told[lane.upper(), row + 1] == [str(frame.lens[i]), str(frame.accepted[i])]
 
     page.keyboard.press("End")
+    page.get_by_role("button", name="Show the prompts").click()
     looks_right(page, screen, ".r-board", ".r-below")
     for row, facts in state.lanes["eqspec"].rows.items():
         page.evaluate("row => window.__ragged.store.set({ row })", row)
@@ -122,9 +130,10 @@ def test_by_keys_by_ear_and_in_any_script(open_page: Callable, site: str, script
         shown = words.evaluate(
             "(node) => [...node.querySelectorAll('.r-word')].map((word) => word.textContent).join('')"
         )
-        ids = [i for i in facts.ids[facts.prompt :] if i not in state.header.stop_ids]
-        whole = "".join(state.pieces[i][0] for i in ids)
-        assert [part for part in re.findall(r"\w{2,}", whole) if part not in shown] == []
+        pieces = [state.pieces[i] for i in facts.ids[facts.prompt :] if i not in state.header.stop_ids]
+        whole = b"".join(bytes.fromhex(raw) if raw else text.encode() for text, raw in pieces).decode(errors="ignore")
+        assert re.match(r"[東\U0001f9f5D]", whole)
+        assert [part for part in re.findall(r"\w+|[\U0001f300-\U0001faff]", whole) if part not in shown] == []
         looks_right(page, screen, f".r-lane[data-lane=eqspec][data-row='{row}'] .r-words")
     tab_to(".r-word")
     page.keyboard.press("Enter")
