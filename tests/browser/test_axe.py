@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.screens import SCREENS
 from tests.engine.test_inspect import lines_of, recorded
 
 AXE = """async (root) => {
@@ -55,11 +56,16 @@ def shift(page: object) -> None:
     page.wait_for_selector(".r-shift")
 
 
+def microscope(page: object) -> None:
+    page.wait_for_selector("#ragged-microscope:not([hidden])")
+
+
 VIEWS = {
     "hero": ("?r=4", nothing),
     "tensors": ("?r=4&view=positions", tensors),
     "panels": ("?r=3&row=1&cell=bsp.1.56&open=debug.cell.round", panels),
     "dropped": ("?r=0", dropped),
+    "microscope": ("?r=2&open=round&note=bsp.1.56.Here", microscope),
     "export": ("?r=2", export),
     "chapter": ("?ch=4", nothing),
     "shift": ("?ch=7", shift),
@@ -69,13 +75,19 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+@pytest.mark.parametrize("width", sorted({screen.width for screen in SCREENS}))
 @pytest.mark.parametrize("view", VIEWS)
-def test_nothing_serious(open_page: Callable, static_site: str, axe: str, view: str, width: int, theme: str) -> None:
+def test_nothing_serious(open_page: Callable, static_site: str, axe: str, view: str, width: int) -> None:
     query, act = VIEWS[view]
-    page = open_page(f"{static_site}/{query}", viewport={"width": width, "height": 900}, color_scheme=theme)
+    first, *rest = [screen for screen in SCREENS if screen.width == width]
+    page = open_page(f"{static_site}/{query}", **first.options)
     page.wait_for_selector(".r-lane .r-word")
     page.wait_for_timeout(300)
     act(page)
     page.add_script_tag(path=axe)
     assert page.evaluate(AXE, "#ragged-stage") == []
+    for screen in rest:  # the theme changes under whatever is open
+        page.evaluate("dark => document.body.classList.toggle('dark', dark)", screen.theme == "dark")
+        if act is tensors:
+            act(page)  # they are drawn anew
+        assert page.evaluate(AXE, "#ragged-stage") == []

@@ -11,6 +11,7 @@ import pytest
 from engine.fold import Fold, fold
 from engine.lines import read_lines
 from tests.browser.conftest import HERO
+from tests.browser.screens import Screen, every_screen, looks_right
 
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
 
@@ -229,13 +230,22 @@ def test_both_panels_follow_a_run_that_streams_in(open_page: Callable, static_si
     assert {"unknown", "whole", "wrong", "later"} <= set(seen)
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_the_window(open_page: Callable, static_site: str, width: int, scheme: str) -> None:
-    page = visit(
-        open_page, f"{static_site}/?r=3&open=debug", viewport={"width": width, "height": 844}, color_scheme=scheme
-    )
-    box = page.locator("#ragged-debugger").bounding_box()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
+@every_screen
+def test_from_a_verdict_to_the_first_wrong_token_and_to_what_broke_first(
+    open_page: Callable, static_site: str, hero: Fold, screen: Screen
+) -> None:
+    row = wrong_rows(hero)[0]
+    bsp = hero.lanes["bsp"].rows[row]
+    page = visit(open_page, f"{static_site}/?r=1&row={row}", **screen.options)
+    page.locator(f'[data-key="compare/{row}"]').click()
+    wrong = page.locator("#ragged-debugger .r-pair.wrong")
+    assert wrong.get_attribute("data-generated") == str(bsp.compare["index"])
+    looks_right(page, screen, "#ragged-debugger", "#ragged-debugger .r-pair.wrong .own")
+    wrong.click()
+    assert state(page)["cell"] == {"lane": "bsp", "row": row, "index": bsp.prompt + bsp.compare["index"]}
+    page.locator(f'[data-key="violation/{row}"]').click()
+    first = next(f.step for f in hero.lanes["bsp"].frames for v in f.violations if v["row"] == row)
+    assert (state(page)["step"], state(page)["row"]) == (first, row)
+    looks_right(page, screen, "#ragged-debugger")
+    page.locator("#ragged-debugger").get_by_role("button", name="Close").click()
+    page.wait_for_selector("#ragged-debugger", state="hidden")

@@ -9,6 +9,7 @@ import pytest
 
 from engine.inspection import inspect
 from engine.reading import Reading, open_trace
+from tests.browser.screens import Screen, every_screen, looks_right
 from tests.engine.test_inspect import lines_of, recorded
 from tests.engine.test_writer import engine, snippet
 
@@ -52,12 +53,12 @@ def shown(page: object) -> dict:
     return page.evaluate(STATE)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1024, "light"), (390, "dark")])
+@every_screen
 def test_the_first_violation_is_on_screen_with_row_round_slot_expected_actual(
-    open_page: Callable, static_site: str, broken: Path, width: int, theme: str
+    open_page: Callable, static_site: str, broken: Path, screen: Screen
 ) -> None:
     lanes = {lane.lane: lane.first for lane in inspect(Reading(broken.read_text().splitlines(keepends=True)))}
-    page = visit(open_page, static_site, viewport={"width": width, "height": 900}, color_scheme=theme)
+    page = visit(open_page, static_site, **screen.options)
     drop(page, broken)
     page.wait_for_selector(f"{PANEL} .r-checked")
     for lane, first in lanes.items():
@@ -75,7 +76,7 @@ def test_the_first_violation_is_on_screen_with_row_round_slot_expected_actual(
     first = lanes["bsp"]
     assert (state["right"], state["step"], state["row"]) == ("bsp", first.step, first.violation.row)
     assert page.locator(f"{PANEL} .r-violation").first.is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    looks_right(page, screen, PANEL, f"{PANEL} td", f"{PANEL} .r-found")
     page.locator(f"{PANEL} .r-checked[data-lane=dsd]").get_by_role("button", name="Show it").click()
     state = shown(page)
     assert (state["right"], state["step"], state["row"]) == ("dsd", lanes["dsd"].step, lanes["dsd"].violation.row)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.browser import test_debugger, test_inspector
 from tests.browser.conftest import HERO
+from tests.browser.screens import Screen, every_screen, looks_right
 from tests.browser.test_drop import HTML, hostile
 from tests.browser.test_inspector import events, hero  # noqa: F401  fixtures of the tests below
 
@@ -43,10 +44,10 @@ def saved(chromium: object, request: pytest.FixtureRequest) -> Callable[..., str
     """`saved(query, tensors)`: the text of the file that the page makes of a view."""
     site = request.getfixturevalue("whole_site")
 
-    def make(query: str, tensors: bool = False, ready: str = ".r-lane .r-word") -> str:
+    def make(query: str, tensors: bool = False) -> str:
         page = chromium.new_page()
         page.goto(f"{site}/{query}")
-        page.wait_for_selector(ready)
+        page.wait_for_selector(".r-lane .r-word")
         page.wait_for_timeout(300)
         html = page.evaluate("(tensors) => window.__ragged.build(tensors)", tensors)
         page.close()
@@ -91,8 +92,13 @@ for module, suffix in ((test_inspector, "inspector"), (test_debugger, "debugger"
 
 
 def opened(open_page: Callable, html: str, path: Path, **options: object) -> object:
-    """The file from disk, under its own policy, with the network cut."""
+    """The text as a file, opened from disk."""
     path.write_text(html, encoding="utf-8")
+    return from_disk(open_page, path, **options)
+
+
+def from_disk(open_page: Callable, path: Path, **options: object) -> object:
+    """The file from disk, under its own policy, with the network cut."""
     page = open_page(**{"offline": True, "bypass_csp": False, **options})
     page.context.unroute("**/*")
     page.goto(path.as_uri())
@@ -113,16 +119,37 @@ def wait(page: object, what: str) -> None:
         page.wait_for_timeout(50)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
-def test_a_view_opens_from_disk_where_it_was_and_goes_on(
-    open_page: Callable, saved: Callable, tmp_path: Path, width: int, theme: str
-) -> None:
-    html = saved("?r=4&row=1&cell=bsp.1.56&open=debug.cell&note=bsp.1.56.Look+here")
-    assert len(html.encode()) < MEGABYTE
-    page = opened(open_page, html, tmp_path / "view.html", viewport={"width": width, "height": 900}, color_scheme=theme)
+def save(page: object, path: Path, name: str) -> None:
+    """Through the dialog, which says what it has saved."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the file").click()
+    assert download.value.suggested_filename == name
+    download.value.save_as(path)
+    assert 100_000 < path.stat().st_size < MEGABYTE
+    assert re.search(rf"Saved: {name}, \d+ KB", page.inner_text(".r-export [role=status]"))
+
+
+def is_the_noted_view(page: object, screen: Screen) -> None:
     state = settle(page)
     assert (state["step"], state["row"], state["debug"], state["inspect"]) == (4, 1, True, True)
+    assert state["cell"] == {"lane": "bsp", "row": 1, "index": 56}
     assert "Look here" in page.inner_text(".r-pinned")
+    looks_right(page, screen, ".r-pinned", "#ragged-debugger", "#ragged-inspector")
+
+
+@every_screen
+def test_a_link_s_view_is_saved_opens_from_disk_where_it_was_and_goes_on(
+    open_page: Callable, whole_site: str, tmp_path: Path, screen: Screen
+) -> None:
+    link = "?r=4&row=1&cell=bsp.1.56&open=debug.cell&note=bsp.1.56.Look+here"
+    page = open_page(f"{whole_site}/{link}", **screen.options)
+    page.wait_for_selector("#ragged-inspector .r-fact")
+    is_the_noted_view(page, screen)
+    page.get_by_role("button", name="Export").click()
+    looks_right(page, screen, ".r-export")
+    save(page, tmp_path / "view.html", "ragged-round-4.html")
+    page = from_disk(open_page, tmp_path / "view.html", **screen.options)
+    is_the_noted_view(page, screen)
     page.locator("#ragged-stage").focus()
     page.keyboard.press("ArrowRight")
     assert settle(page)["step"] == 5
@@ -131,16 +158,20 @@ def test_a_view_opens_from_disk_where_it_was_and_goes_on(
     wait(page, "location.search.includes('r=5')")
     assert page.evaluate("performance.getEntriesByType('resource').filter((e) => !/^data:/.test(e.name)).length") == 0
     assert not page.get_by_role("button", name="Export").is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@every_screen
 def test_a_chapter_is_below_a_megabyte_and_can_be_done_from_disk(
-    open_page: Callable, saved: Callable, tmp_path: Path
+    open_page: Callable, whole_site: str, tmp_path: Path, screen: Screen
 ) -> None:
-    html = saved("?ch=3", ready="#ragged-lesson:not([hidden]) .r-ask")
-    assert len(html.encode()) < MEGABYTE
+    page = open_page(f"{whole_site}/?ch=3", **screen.options)
+    page.wait_for_selector("#ragged-lesson:not([hidden]) .r-ask")
+    page.locator("#ragged-stage").focus()
+    page.keyboard.press("e")
+    save(page, tmp_path / "chapter.html", "ragged-chapter-3.html")
+    html = (tmp_path / "chapter.html").read_text(encoding="utf-8")
     assert "Plotly" not in re.sub(r"data:text/javascript;base64,[\w+/=]+", "", html)
-    page = opened(open_page, html, tmp_path / "chapter.html")
+    page = from_disk(open_page, tmp_path / "chapter.html", **screen.options)
     page.wait_for_selector("#ragged-lesson:not([hidden]) .r-ask")
     assert "The rectangle" in page.inner_text("#ragged-lesson h2")
     page.click("#ragged-lesson .r-options > [data-value=broken]")
@@ -148,6 +179,7 @@ def test_a_chapter_is_below_a_megabyte_and_can_be_done_from_disk(
     page.locator("#ragged-lesson .r-options > button:not(.r-text)").nth(1).click()
     wait(page, "!document.querySelector('#ragged-lesson .next').disabled")
     assert settle(page)["right"] == "pads_seen"
+    looks_right(page, screen, "#ragged-lesson")
 
 
 def test_the_tensor_views_come_along_when_asked_for(open_page: Callable, saved: Callable, tmp_path: Path) -> None:
@@ -157,19 +189,6 @@ def test_the_tensor_views_come_along_when_asked_for(open_page: Callable, saved: 
     page.wait_for_selector("#ragged-tensors .js-plotly-plot")
     page.keyboard.press("3")
     assert settle(page)["view"] in ("mask", "positions")
-
-
-def test_the_dialog_saves_a_file_that_says_its_size(open_page: Callable, whole_site: str, tmp_path: Path) -> None:
-    page = open_page(f"{whole_site}/?r=2")
-    page.wait_for_selector(".r-lane .r-word")
-    page.locator("#ragged-stage").focus()
-    page.keyboard.press("e")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save the file").click()
-    assert download.value.suggested_filename == "ragged-round-2.html"
-    size = Path(download.value.path()).stat().st_size
-    assert 100_000 < size < MEGABYTE
-    assert re.search(r"Saved: ragged-round-2.html, \d+ KB", page.inner_text(".r-export [role=status]"))
 
 
 def test_html_in_a_dropped_trace_stays_text_in_the_saved_file(
@@ -193,13 +212,15 @@ def test_html_in_a_dropped_trace_stays_text_in_the_saved_file(
     assert "broken in round" in other.inner_text("h1")  # checked again, in the file
 
 
-def test_a_note_is_kept_in_the_link_and_is_text(open_page: Callable, whole_site: str) -> None:
-    page = open_page(f"{whole_site}/?r=4&row=1&cell=bsp.1.56&open=cell")
+@every_screen
+def test_a_note_is_kept_in_the_link_and_is_text(open_page: Callable, whole_site: str, screen: Screen) -> None:
+    page = open_page(f"{whole_site}/?r=4&row=1&cell=bsp.1.56&open=cell", **screen.options)
     page.get_by_role("button", name="Add a note").click()
     page.fill(".r-pinned textarea", f"{HTML} & = # 好")
+    looks_right(page, screen, ".r-pinned", ".r-pinned textarea")
     page.get_by_role("button", name="Keep it").click()
     page.wait_for_function("location.search.includes('note=')")
-    other = open_page(page.url)
+    other = open_page(page.url, **screen.options)
     other.wait_for_selector(".r-pinned:not([hidden])")
     assert f"{HTML} & = # 好" in other.inner_text(".r-pinned")
     assert "token 6 of BSP, row 2" in other.inner_text(".r-pinned")

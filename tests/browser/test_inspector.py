@@ -9,6 +9,7 @@ import pytest
 from engine.fold import Fold, fold
 from engine.lines import read_lines
 from tests.browser.conftest import HERO
+from tests.browser.screens import Screen, every_screen, looks_right
 
 PANEL = "#ragged-inspector"
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
@@ -251,17 +252,23 @@ def test_every_token_of_every_lane_at_every_round_has_its_facts(
     assert strange == []
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_it_fits_the_window(open_page: Callable, static_site: str, hero: Fold, width: int) -> None:
+@every_screen
+def test_the_wrong_word_tells_its_numbers_and_gives_the_way_to_the_next(
+    open_page: Callable, static_site: str, hero: Fold, screen: Screen
+) -> None:
     row, n, step = first_wrong(hero)
-    index = hero.lanes["bsp"].rows[row].prompt + n
-    url = f"{static_site}/?r={step}&row={row}&cell=bsp.{row}.{index}&open=debug.cell"
-    page = visit(open_page, url, viewport={"width": width, "height": 844}, color_scheme="dark")
+    bsp = hero.lanes["bsp"].rows[row]
+    page = visit(open_page, f"{static_site}/?r={step}&row={row}&open=debug", **screen.options)
+    page.locator(f'.r-lane[data-lane=bsp][data-row="{row}"] .r-word.wrong').click()
     page.wait_for_selector(PANEL)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shown = facts(page)
+    assert shown["id"]["value"] == str(bsp.ids[bsp.prompt + n])
+    assert re.fullmatch(r"-?\d+\.\d{3}", shown["first"]["value"].split()[-1])
+    looks_right(page, screen, PANEL, f"{PANEL} .r-fact .value")
     box = page.locator(PANEL).bounding_box()
-    below = ".r-transport" if width > 640 else ".r-board"  # on a phone right below the row
+    below = ".r-transport" if screen.width > 640 else ".r-board"  # on a phone right below the row
     gap = box["y"] - sum(page.locator(below).bounding_box()[side] for side in ("y", "height"))
     assert 0 <= gap < 130
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
+    page.get_by_role("button", name="Token before").click()
+    assert settle(page)["cell"]["index"] == bsp.prompt + n - 1
+    assert facts(page)["id"]["value"] == str(bsp.ids[bsp.prompt + n - 1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import HERO
+from tests.browser.screens import Screen, every_screen, looks_right
 
 PANEL = "#ragged-lesson"
 FEED = f"{PANEL} .r-feed"
@@ -31,10 +32,6 @@ STEPS = """async ([text, n]) => {
     })),
   };
 }"""
-
-#: What sticks out of the window.
-WIDE = """width => [...document.querySelectorAll('.r-stage *')].filter((e) => !e.closest('.r-hidden')
-  && e.getBoundingClientRect().right > width).map((e) => `${e.tagName} ${e.getAttribute('class')} ${e.textContent}`)"""
 
 
 def text_of(n: int) -> str:
@@ -138,11 +135,11 @@ def answer(page: object, told: dict, step: dict) -> None:
     assert page.inner_text(FEED) == f"Right. {step['right']}"
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+@every_screen
 def test_all_chapters_from_the_first_bet_to_the_last_explanation(
-    open_page: Callable, static_site: str, width: int, theme: str
+    open_page: Callable, static_site: str, screen: Screen
 ) -> None:
-    page = open_page(f"{static_site}/?r=0", viewport={"width": width, "height": 900}, color_scheme=theme)
+    page = open_page(f"{static_site}/?r=0", **screen.options)
     page.get_by_role("button", name="Why? eight short chapters").click()
     page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
     for n, key in enumerate(CHAPTERS):
@@ -161,7 +158,7 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
                 do(page, told)
             else:
                 answer(page, told, step)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(WIDE, width)
+            looks_right(page, screen, PANEL)
             assert place_of_next(page) == place
             page.click(f"{PANEL} .next")
         assert place_of_next(page) == place

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from engine.fold import fold
 from engine.frames import Frame, KvMap
 from engine.lines import read_lines
 from tests.browser.conftest import HERO
+from tests.browser.screens import Screen, every_screen, looks_right
 
 PANEL = "#ragged-microscope"
 STAGES = """async ([text, lane]) => {
@@ -86,11 +85,11 @@ def test_a_lane_that_keeps_its_slots_has_no_delta_and_shows_its_holes(open_page:
     assert holes > 5
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1024, "light"), (390, "dark")])
+@every_screen
 def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
-    open_page: Callable, static_site: str, width: int, theme: str
+    open_page: Callable, static_site: str, screen: Screen
 ) -> None:
-    page = open_page(f"{static_site}/?r=1", viewport={"width": width, "height": 900}, color_scheme=theme)
+    page = open_page(f"{static_site}/?r=1", **screen.options)
     page.wait_for_selector(".r-lane .r-word")
     page.get_by_role("button", name="Look inside").click()
     page.wait_for_selector(PANEL)
@@ -102,7 +101,7 @@ def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
     assert row.locator("[data-stage=repad] output").inner_text() == "10 + 49 = 59 = L ✓, delta +3"
     assert "repad: 10 + 49 = 59" in row.get_attribute("aria-label")
     assert "nothing is copied" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    looks_right(page, screen, PANEL, f"{PANEL} output")
     page.wait_for_function("location.search.includes('open=round')")
     page.reload()
     page.wait_for_selector(f"{PANEL}:not([hidden])")

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from tests.browser.screens import Screen, every_screen, looks_right
+
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
 #: Every visible piece of text below 20 px on screen.
 SMALL = """() => {
@@ -30,8 +32,11 @@ def visit(open_page: Callable, url: str, **options: object) -> object:
     return page
 
 
-def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable, static_site: str) -> None:
-    page = visit(open_page, f"{static_site}/?present=1&r=2")
+@every_screen
+def test_the_presenter_needs_keys_only_and_no_text_is_small(
+    open_page: Callable, static_site: str, screen: Screen
+) -> None:
+    page = visit(open_page, f"{static_site}/?present=1&r=2", **screen.options)
     settle(page)
     assert (
         page.locator("#ragged-stage :is(button:not(.r-pick), a, input, select):visible").count() == 0
@@ -45,10 +50,11 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable,
     page.keyboard.press("i")
     page.wait_for_selector("#ragged-inspector")
     assert page.evaluate(SMALL) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    looks_right(page, screen, "#ragged-debugger", "#ragged-inspector")
     page.keyboard.press("m")
     page.wait_for_selector("#ragged-microscope:not([hidden])")
     assert page.evaluate(SMALL) == []
+    looks_right(page, screen, "#ragged-microscope")
     page.keyboard.press("m")
     page.keyboard.press("r")
     assert settle(page)["right"] == "bsp_repaired"
@@ -60,6 +66,7 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(open_page: Callable,
     page.locator("#ragged-tensors").scroll_into_view_if_needed()
     page.wait_for_function("window.__ragged?.tensors?.idle()")
     assert page.evaluate(SMALL) == []
+    looks_right(page, screen, "#ragged-tensors")
     page.keyboard.press("p")
     settle(page)
     assert page.locator(".r-btn.play").is_visible()
@@ -97,25 +104,29 @@ def test_a_gap_of_one_cell_shows_its_number_alone(open_page: Callable, static_si
     assert page.locator(".r-order").is_hidden()  # the hero's rows are in the order of its prompts
 
 
-def test_the_embedded_page_is_the_comparison_alone(open_page: Callable, static_site: str) -> None:
-    page = open_page()
+@every_screen
+def test_the_embedded_page_is_the_comparison_alone(open_page: Callable, static_site: str, screen: Screen) -> None:
+    page, width = open_page(**screen.options), screen.width - 40
     page.goto(f"{static_site}/blank")
     page.evaluate(
-        """(url) => {
+        """([url, width]) => {
       window.heights = [];
       addEventListener('message', ({data}) => { if (data?.type === 'ragged:height') heights.push(data.height); });
-      const frame = Object.assign(document.createElement('iframe'), {src: url, width: 800, height: 700});
+      const frame = Object.assign(document.createElement('iframe'), {src: url, width, height: 700});
       document.body.append(frame);
     }""",
-        f"{static_site}/?embed=1&r=3&row=1",
+        [f"{static_site}/?embed=1&r=3&row=1", width],
     )
     inner = page.frame_locator("iframe")
     inner.locator(".r-lane .r-word").first.wait_for()
     page.wait_for_function("heights.at(-1) > 400")
     assert not inner.locator(".r-tools").is_visible()
     assert not inner.locator("#ragged-tensors").is_visible()
-    assert inner.locator(".r-btn.play").is_visible()
+    inner.get_by_role("button", name="Next round").click()
+    inner.locator(".r-round:has-text('4')").wait_for()
+    page.wait_for_function(
+        "document.querySelector('iframe').contentDocument.querySelector('.r-whole').href.includes('r=4')"
+    )
     href = inner.locator(".r-whole").get_attribute("href")
     assert "embed" not in href
-    assert "r=3" in href
-    assert inner.locator("html").evaluate("(node) => node.scrollWidth") <= 800
+    looks_right(page.frames[1], Screen(width, screen.theme), ".r-board", ".r-transport", ".r-below")

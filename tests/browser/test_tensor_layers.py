@@ -10,6 +10,7 @@ from engine.frames import Frame, LaneState
 from engine.lines import dump_line, read_lines
 from engine.stream import session
 from tests.browser.conftest import HERO
+from tests.browser.screens import Screen, every_screen, looks_right
 from tests.engine.pairs import pair
 
 PAD, RIGHT, HIDDEN, WRONG = range(4)
@@ -88,3 +89,30 @@ def test_their_keys_and_links(open_page: Callable, static_site: str, key: str, v
     label = page.locator("#ragged-tensors [role=img]:visible").nth(1).get_attribute("aria-label")
     assert name in label
     assert "row 2" in label
+
+
+@every_screen
+def test_all_layers_one_after_another_and_a_slot_opens_the_inspector(
+    open_page: Callable, static_site: str, screen: Screen
+) -> None:
+    page = open_page(f"{static_site}/?r=4&row=1", **screen.options)
+    page.wait_for_selector(".r-lane .r-word")
+    page.locator("#ragged-tensors").scroll_into_view_if_needed()
+    if screen.width == 390:
+        page.get_by_role("button", name="Show the tensors").click()
+    buttons = page.locator("#ragged-tensors [data-view]:not([data-view=all])")
+    assert buttons.count() == 6
+    for n in range(6):
+        buttons.nth(n).click()
+        page.wait_for_function("window.__ragged.tensors?.idle()")
+        shown = page.locator(".rg-tn-block:visible")
+        assert shown.locator(".rg-tn-why b").inner_text() == buttons.nth(n).inner_text()
+        assert shown.locator(".rg-tn-plot [role=img], [role=img].rg-tn-plot").count() == 2
+        looks_right(page, screen, "#ragged-tensors", ".rg-tn-block:not([hidden]) .rg-tn-why")
+    slot = page.locator(".rg-tn-wrap:visible").last
+    slot.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("#ragged-inspector:not([hidden])")
+    assert page.evaluate("window.__ragged.store.get().cell.lane") == "bsp"
+    looks_right(page, screen, "#ragged-inspector")
