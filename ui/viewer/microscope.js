@@ -77,9 +77,10 @@ const ticked = (stage) => isRectangle(stage) && !stage.holes && stage.p + stage.
 
 function factsOf(stage, { delta, stages }) {
   const { key, p, c, width, holes, grown, old } = stage;
-  const four = stages.some((other) => other.key === 'unpad');
-  if (key === 'append') return t('micro.grown', { c: old, n: grown, sum: c });
+  const four = stages.some((other) => other.key === 'repad' || other.key === 'unpad');
+  if (grown !== undefined) return t('micro.grown', { c: old, n: grown, sum: c });
   if (key === 'unpad') return t('micro.content', { c });
+  if (key === 'found') return holes ? t('micro.found', { c, holes }) : t('micro.content', { c });
   if (!four) return holes ? t('micro.holes', { c, holes }) : t('micro.content', { c });
   const sum = t('micro.rectangle', { p, c, sum: p + c }) + (p + c === width ? t('micro.equalsL') : t('micro.notL', { width })) + (ticked(stage) ? ' ✓' : ' ✗');
   return key === 'repad' ? `${sum}, ${delta ? t('micro.delta', { delta: `${delta > 0 ? '+' : '−'}${Math.abs(delta)}` }) : t('micro.stays')}` : sum;

@@ -1,7 +1,7 @@
 // Sentences about a step's tensors: headline, facts, gutter, tooltip, the label of a plot. Numbers come from the matrices.
 
 import { laneName, laneNote, rowName } from './strings.js';
-import { at, isPrefill, KIND, MOVE } from './tensor_data.js';
+import { at, copyOf, isPrefill, KIND, MOVE } from './tensor_data.js';
 import { OWNER } from './tensor_layers.js';
 import { say, sayCount, signed, size } from './tensor_words.js';
 
@@ -44,11 +44,11 @@ export function factOf(tensor, kinds, frame) {
   return say('kindsFact', { slots, pads: n('pad'), holes: n('hole'), accepted, rejected: n('rejected'), filler: n('filler') });
 }
 
-function moveFact({ shift, dead, bytes, avoided, gone }) {
+function moveFact({ shift, dead, bytes, avoided, gone, ahead }) {
   const moved = Object.values(shift).filter((deltas) => deltas.some(Boolean)).length;
   const what = moved ? sayCount('shifted', moved) : !dead ? say('unshifted') : bytes ? sayCount('deadKept', dead) : sayCount('dead', dead);
   const cost = bytes || avoided ? say('bytes', { bytes: size(bytes), avoided: size(avoided) }) : '';
-  return [what, cost, ...gone.map((row) => say('gone', { row: rowName(row) }))].filter(Boolean).join(' ');
+  return [ahead ? say('ahead') : '', what, cost, ...gone.map((row) => say('gone', { row: rowName(row) }))].filter(Boolean).join(' ');
 }
 
 /** The short text right of each row: {row: text}. A row outside the batch has ended, or waits for its turn. */
@@ -88,8 +88,9 @@ export function describe({ fold, frame, tensor, kinds, row, line, slot, query })
   }
   const n = tensor.rows.indexOf(row);
   const later = tensor.view === 'move' && line % 2 === 1;
-  const m = at(later ? frame.after : frame.fed, row);
-  const chosen = !later && kinds.chosen.find((c) => c.row === row && c.slot === slot);
+  const first = tensor.view === 'move' && frame.ahead && !later; // what the round found: this forward's kinds are not of it
+  const m = at(tensor.view === 'move' ? copyOf(frame)[later ? 1 : 0] : frame.fed, row);
+  const chosen = !later && !first && kinds.chosen.find((c) => c.row === row && c.slot === slot);
   if (chosen) {
     put('token', token(fold, chosen.id));
     put('kind', say('chosenNow', { kind: say(`chosen.${chosen.kind}`) }));
@@ -105,7 +106,7 @@ export function describe({ fold, frame, tensor, kinds, row, line, slot, query })
   if (m.position[slot] >= 0) put('position', positionWords(m, slot, fold));
   if (tensor.view === 'mask') put('mask', say(tensor.z[line][slot] ? 'attends' : 'attendsNot'));
   else put('visible', say(m.visible[slot] ? 'yes' : 'no'));
-  if (!later) put('kind', say(`kind.${nameOf(KIND, kinds.z[n][slot])}`));
+  if (!later && !first) put('kind', say(`kind.${nameOf(KIND, kinds.z[n][slot])}`));
   if (tensor.view === 'owners') put('state', say(`owns.${nameOf(OWNER, tensor.z[line][slot])}`));
   if (tensor.view === 'gaps' && tensor.z[line][slot]) put('gap', signed(tensor.z[line][slot]));
   if (tensor.view === 'move') put('move', moveWords(tensor, n, line, slot));

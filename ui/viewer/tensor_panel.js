@@ -2,7 +2,7 @@
 // selected token, cell cursor. It turns pointer and keys into cells; what a cell means is decided elsewhere.
 
 import { CONFIG } from './plotly.js';
-import { at } from './tensor_data.js';
+import { at, copyOf } from './tensor_data.js';
 import { figureOf } from './tensor_draw.js';
 import { boxOf, cellAt, rowOfLine } from './tensor_layout.js';
 import { el, place } from './tensor_dom.js';
@@ -87,8 +87,11 @@ function marked(panel, cell, name) {
   const cells = (m, line, count) => (m?.owner ?? []).map((owner, slot) => owner === cell.index && {
     line, count, slot, name: `${name}${own}${m.visible[slot] ? '' : ' is-hidden'}`,
   }).filter(Boolean);
-  const [fed, after] = [at(frame.fed, cell.row), at(frame.after, cell.row)];
-  if (tensor.view === 'move') return [...cells(fed, n * 2, 1), ...(tensor.gone.includes(cell.row) ? [] : cells(after, n * 2 + 1, 1))];
+  const fed = at(frame.fed, cell.row);
+  if (tensor.view === 'move') {
+    const [above, below] = copyOf(frame).map((maps) => at(maps, cell.row));
+    return [...cells(above, n * 2, 1), ...(tensor.gone.includes(cell.row) ? [] : cells(below, n * 2 + 1, 1))];
+  }
   const chosen = tensor.chosen?.filter((c) => c.row === cell.row && frame.length[cell.row] - 1 === cell.index) ?? [];
   return [...cells(fed, n * geometry.per, geometry.per), ...chosen.map(({ slot }) => ({ line: n, count: 1, slot, name: name + own }))];
 }
@@ -114,7 +117,7 @@ function tokenOf(panel, { line, slot }) {
   const { frame, tensor, geometry, lane } = panel.model;
   const row = rowOfLine(geometry, line);
   const chosen = tensor.chosen?.some((c) => c.row === row && c.slot === slot);
-  const m = at(panel.view === 'move' && line % 2 ? frame.after : frame.fed, row);
+  const m = at(panel.view === 'move' ? copyOf(frame)[line % 2] : frame.fed, row);
   const index = chosen ? frame.length[row] - 1 : m?.owner[slot] ?? -1;
   return index < 0 ? null : { lane: lane.name, row, index };
 }

@@ -38,7 +38,7 @@ const EN = {
   owns: { kept: 'entry of its token', rejected: 'another token’s id, or a second entry', hole: 'hidden', pad: 'no token' },
   off: 'off by', by: 'gap', uncounted: 'belongs to no token', gapBar: 'gap',
   gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift', gaps: 'in all', owners: 'its own' },
-  ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineQuery: '{n} q{q}',
+  ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineFound: '{n} found', lineRead: '{n} read', lineQuery: '{n} q{q}',
 
   kindsFact: '{slots} slots: {pads} pads, {holes} holes, {accepted} accepted, {rejected} rejected, {filler} filler.',
   noGap: 'Every row counts without a gap.',
@@ -54,6 +54,7 @@ const EN = {
   deadKept: { one: 'No row shifts: {n} dead slot is copied along.', other: 'No row shifts: {n} dead slots are copied along.' },
   bytes: 'Copied {bytes}, avoided {avoided}.',
   gone: '{row} ended and leaves the batch.',
+  ahead: 'Copied before this round’s forward: as the round found it above, as it is read below.',
 
   term: { cell: 'cell', token: 'token', owner: 'owner', position: 'position', mask: 'mask', visible: 'visible', kind: 'kind', move: 'move', state: 'state', gap: 'gap' },
   cell: '{lane}, {row}, slot {slot}', cellQuery: '{lane}, {row}, slot {slot}, query {query}',
