@@ -8,7 +8,7 @@
 // A lane that keeps its slots has three: before, written, after. One that copies before its forward also: found (what the
 // round before left, its rejected still there), repad, written.
 
-/** {stages: [{key, runs: [{x, n, kind}], p, c, width, grown, holes}], delta, left} of batch row i; null where nothing was fed.
+/** {stages: [{key, runs: [{x, n, kind}], p, c, width, grown, holes, padsSeen, lost}], delta, left} of batch row i; null where nothing was fed.
  *  `ended`: no later round has the row, so what it left behind is nobody's. */
 export function stagesOf(frame, i, ended = false) {
   const row = frame.rows[i];
@@ -25,6 +25,7 @@ export function stagesOf(frame, i, ended = false) {
     ? [still('before', before), unpad(before), append(before, kinds, frame.slots[i]), stays && still('repad', stays, (slot) => kindNow(own, origin, slot))]
     : [before.owner.length && still('before', before), picture('written', kinds), stays && still('after', stays, (slot) => kindNow(own, origin, slot))];
   const [first, last] = [stages.find(Boolean), stays && stages.at(-1)];
+  if (realigns && stays) last.lost = Math.max(0, stages[2].c - last.c);
   return { row, stages: stages.filter(Boolean), delta: realigns && last ? last.p - first.p : null, left: !stays };
 }
 
@@ -57,7 +58,8 @@ function kindNow({ after, rows, i, kinds }, origin, slot) {
 }
 
 function still(key, map, kind = (slot) => (map.owner[slot] < 0 ? 'pad' : map.visible[slot] ? 'kept' : 'hole')) {
-  return picture(key, map.owner.map((owner, slot) => kind(slot)), Math.max(0, map.owner.indexOf(0)));
+  const padsSeen = map.owner.filter((owner, slot) => owner < 0 && map.visible[slot]).length;
+  return { ...picture(key, map.owner.map((owner, slot) => kind(slot)), Math.max(0, map.owner.indexOf(0))), padsSeen };
 }
 
 /** The content of a row without its pads, moved to the left. */

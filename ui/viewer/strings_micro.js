@@ -8,6 +8,7 @@ export const MICRO = {
     found: 'what the round before left, rejected drafts still in it', before: 'what the model reads', unpad: 'pads off', append: 'its last token and accepted drafts on, rejected ones off', repad: 'pads on again', written: 'what the forward wrote', after: 'what the next round reads',
   },
   rectangle: '{p} + {c} = {sum}', equalsL: ' = L', notL: ', but L = {width}', content: 'c = {c}', grown: 'c = {c} + {n} = {sum}', holes: '{c} seen, {holes} hidden', found: 'c = {c}, {holes} rejected',
+  lost: { one: '{n} entry gone', other: '{n} entries gone' }, padsSeen: { one: '{n} pad seen', other: '{n} pads seen' },
   delta: 'delta {delta}', stays: 'stays', left: 'ended: its entries leave the batch',
   row: 'Row {row}: {stages}', step: '{stage}: {facts}',
   key: { pad: 'pad', kept: 'kept', fresh: 'new this round', rejected: 'rejected', hole: 'hidden', filler: 'filler' },

@@ -123,9 +123,10 @@ export function positionsOf(fold, lane, frame, axis = axisOf([frame])) {
   return out;
 }
 
-/** z [rows * queries][S] of 0/1, row by row. A prefill shows only each row's last query, as `lines` says. */
+/** z [rows * queries][S] of 0/1, row by row. A prefill shows only each row's last query, as `lines` says.
+ *  `padSeen` {row: slots of pads that the mask shows}. */
 export function maskOf(fold, lane, frame, axis = axisOf([frame])) {
-  const [z, lines, prefill] = [[], [], isPrefill(frame)];
+  const [z, lines, prefill, padSeen] = [[], [], isPrefill(frame), {}];
   for (const row of axis.rows) {
     const i = frame.rows.indexOf(row);
     const m = at(frame.fed, row);
@@ -136,8 +137,9 @@ export function maskOf(fold, lane, frame, axis = axisOf([frame])) {
       lines.push({ row, query });
       z.push(full[query] ?? nulls(frame.width));
     }
+    padSeen[row] = new Set(m?.owner.flatMap((owner, slot) => (owner < 0 && m.visible[slot] ? [slot] : [])) ?? []);
   }
-  return { z, lines, queries: axis.queries };
+  return { z, lines, queries: axis.queries, padSeen };
 }
 
 /** The two maps between which a frame's copy lies: around the clean-up, or ahead of the forward. */

@@ -27,12 +27,16 @@ export function factOf(tensor, kinds, frame) {
   const n = (name) => count(kinds.z, KIND[name]);
   if (tensor.view === 'mask') {
     const queries = tensor.z.filter((line) => line[0] !== null).length;
-    return say(isPrefill(frame) ? 'maskPrefill' : 'maskFact', { n: queries, pads: n('pad'), holes: n('hole') });
+    const seen = Object.values(tensor.padSeen).reduce((sum, { size: pads }) => sum + pads, 0);
+    const fact = say(isPrefill(frame) ? 'maskPrefill' : 'maskFact', { n: queries, pads: n('pad') - seen, holes: n('hole') });
+    return seen ? `${fact} ${sayCount('padsSeen', seen)}` : fact;
   }
   if (tensor.view === 'move') return moveFact(tensor);
   if (tensor.view === 'owners') {
-    const [wrong, hidden] = [count(tensor.z, OWNER.rejected), count(tensor.z, OWNER.hole)];
-    return say(wrong ? 'ownersWrong' : 'ownersRight', { wrong, hidden });
+    const [wrong, hidden, seen] = [OWNER.rejected, OWNER.hole, OWNER.dropped].map((code) => count(tensor.z, code));
+    const lost = Object.values(tensor.own).reduce((sum, [held, fed]) => sum + fed - held, 0);
+    const bad = [wrong && say('ownersWrong', { wrong, hidden }), seen && sayCount('padsSeen', seen), lost && sayCount('lost', lost)].filter(Boolean);
+    return bad.length ? bad.join(' ') : say('ownersRight', { hidden });
   }
   if (['positions', 'gaps'].includes(tensor.view)) {
     if (!tensor.gaps.length) return say('noGap');

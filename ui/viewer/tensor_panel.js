@@ -61,8 +61,8 @@ export function blank(panel, why) {
 
 /** Everything that is not the tensor: cheap DOM boxes over the plot. `cell` is the selected token, `pointed` the one under
  *  the pointer, wherever on the page that is. */
-export function drawOverlay(panel, cell = panel.cell, pointed = panel.pointed) {
-  Object.assign(panel, { cell, pointed });
+export function drawOverlay(panel, cell = panel.cell, pointed = panel.pointed, broken = panel.broken) {
+  Object.assign(panel, { cell, pointed, broken });
   const { model, over } = panel;
   if (!model) return;
   const { geometry } = model;
@@ -73,9 +73,18 @@ export function drawOverlay(panel, cell = panel.cell, pointed = panel.pointed) {
       if (box) boxes.push(place(el('i', name), grown(box, 1)));
     }
   }
+  boxes.push(...violated(panel));
   const box = panel.cursor && boxOf(geometry, 'focus', panel.cursor.line, panel.cursor.slot);
   if (box) boxes.push(place(el('i', 'rg-tn-cursor'), grown(box, 2)));
   over.replaceChildren(...boxes);
+}
+
+/** A frame around the slot where the shown invariant broke, over all lines of its row. */
+function violated({ model: { frame, lane, tensor, geometry }, broken }) {
+  const n = broken?.lane === lane.name && broken.step === frame.step ? tensor.rows.indexOf(broken.row) : -1;
+  if (n < 0) return [];
+  const boxes = ['over', 'focus'].map((zone) => boxOf(geometry, zone, n * geometry.per, broken.slot, geometry.per)).filter(Boolean);
+  return boxes.map((box) => place(el('i', 'rg-tn-broken'), grown(box, 2)));
 }
 
 /** The cells of the selected token in this panel: solid where it is visible, dashed where it is a hidden copy. */
