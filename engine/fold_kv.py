@@ -81,6 +81,7 @@ def apply_kv_op(lane: LaneState, frame: Frame, event: KvOp) -> None:
             frame.op, frame.moves, frame.ahead = event.op, event.moves, early and event.op != "grow"
         frame.after = {r: maps[r].copy() for r in frame.rows if r in maps}
         frame.width_after = event.width
+    frame.copied.append([event.op, event.model, event.bytes])
     frame.bytes, frame.avoided = frame.bytes + event.bytes, frame.avoided + event.avoided
 
 

@@ -90,6 +90,7 @@ class Frame:
     op: str = ""
     ahead: bool = False
     moves: list[list[int]] = field(default_factory=list)
+    copied: list[list] = field(default_factory=list)  # [op, model, bytes] of each copy
     bytes: int = 0
     avoided: int = 0
     violations: list[dict] = field(default_factory=list)

@@ -103,8 +103,15 @@ def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
     assert row.locator("[data-stage=append] output").inner_text() == "c = 48 + 1 = 49"
     assert row.locator("[data-stage=repad] output").inner_text() == "10 + 49 = 59 = L ✓, delta +3"
     assert "repad: 10 + 49 = 59" in row.get_attribute("aria-label")
-    assert "nothing is copied" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
+    copied = page.inner_text(f"{PANEL} [data-lane=eqspec] h3")
+    entries = 59 + 55 + 49  # row 1 stays and is read all the same
+    assert f"Copied {entries} entries × 46,080 bytes = {entries * 46080:,} bytes: to shift rows" in copied
+    assert "Nothing is copied." in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate("window.__ragged.store.set({ step: 3 })")
+    page.wait_for_function("document.querySelector('#r-micro-title').textContent === 'Inside round 3'")
+    assert "180 to enlarge a full buffer" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
+    assert "130 to cut out a row that left" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
     page.wait_for_function("location.search.includes('open=round')")
     page.reload()
     page.wait_for_selector(f"{PANEL}:not([hidden])")

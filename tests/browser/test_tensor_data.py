@@ -159,7 +159,9 @@ def test_the_move_says_where_every_entry_came_from(told: tuple, shown: dict) -> 
                 deltas = {slot - source for slot, source in enumerate(origin) if source >= 0}
                 assert {min(deltas, default=0)} == {after.owner.index(0) - fed.owner.index(0)}, where
             assert set(view["shift"][str(row)]) == deltas, where
-        assert (view["bytes"], view["avoided"]) == (frame.bytes, frame.avoided)
+        assert view["bytes"] == frame.bytes == sum(cost for *_, cost in frame.copied)
+        assert (f"{frame.bytes:,} bytes:" in view["cost"]) == bool(frame.bytes)
+        assert (f"{frame.avoided:,} bytes" in view["cost"]) or not frame.avoided
 
 
 def cell(m: KvMap, slot: int) -> tuple[int, int, int, int]:

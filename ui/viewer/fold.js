@@ -24,7 +24,7 @@ function newFrame(lane, step, rows) {
     accepted: [], emitted: [], kinds: [], cut: [],
     width: 0, width_after: 0,
     start: {}, before: {}, fed: {}, after: {}, origin: {}, drafter: {}, length: {},
-    op: '', ahead: false, moves: [], bytes: 0, avoided: 0, violations: [], spans: [], timing: {},
+    op: '', ahead: false, moves: [], copied: [], bytes: 0, avoided: 0, violations: [], spans: [], timing: {},
   };
 }
 

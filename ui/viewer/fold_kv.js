@@ -77,6 +77,7 @@ export function applyKvOp(lane, frame, event) {
     const room = early && frame.ahead && op === 'grow'; // making room does not hide what was moved
     if (!room) Object.assign(frame, { op, moves, ahead: early && op !== 'grow' });
   }
+  frame.copied.push([event.op, event.model, event.bytes]); // each copy of the round
   frame.bytes += event.bytes;
   frame.avoided += event.avoided ?? 0;
 }

@@ -67,7 +67,7 @@ const EN = {
   },
   shortcut: {
     title: 'The tempting shortcut',
-    lead: 'BSP moves and cuts nothing: it masks rejected drafts and goes on behind them.',
+    lead: 'BSP moves no entry while its rows go on: it masks rejected drafts and goes on after them.',
     predict: 'Row {row} keeps {j} of {k} drafts in round {round}; the others are masked. How many positions behind the last kept token is the next one fed?',
     gone: 'Masked is unseen, not gone: BSP counts slots, and the dead ones keep theirs.', other: 'Count the dead slots in between, then one more.',
     shown: 'Row {row}: {step} positions behind it instead of 1.',

@@ -1,5 +1,6 @@
 // The microscope: opens in place under the clock and shows what one round does to every row of both lanes.
 
+import { costWords } from './copy_cost.js';
 import { frameAt } from './fold.js';
 import { stagesOf } from './micro_layout.js';
 import { el, svg } from './svg.js';
@@ -56,7 +57,7 @@ function rowsOf({ fold, step }, lane) {
 function laneBlock(state, lane, widest) {
   const rows = rowsOf(state, lane);
   const frame = frameAt(state.fold.lanes[lane], state.step);
-  const what = !rows.length ? t('micro.idle') : frame.bytes ? t('micro.bytes', { n: frame.bytes.toLocaleString('en') }) : t('micro.nothing');
+  const what = !rows.length ? t('micro.idle') : costWords(state.fold.header, frame) || t('micro.nothing');
   return el('section', { 'data-lane': lane }, el('h3', {}, laneLong(lane), el('small', {}, what)), ...rows.map((row) => rowBlock(row, widest)));
 }
 

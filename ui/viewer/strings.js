@@ -104,6 +104,15 @@ const EN = {
   sayWrong: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. It was chosen behind {tears}, {places} skipped in all: new tokens are fine among themselves, but the model hears every older one as too far away.',
   sayWrongBy: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. First broken: {what}, in round {broke}. {why}',
   sayBroken: 'Round {step}, {row}: in {lane} the {what} invariant breaks. {why}',
+  cost: {
+    n: { one: '{n} entry', other: '{n} entries' }, entries: '{entries} × {each} bytes = {bytes} bytes', bytes: '{bytes} bytes',
+    total: 'Copied {total}: {why}.', part: '{n} {why}', and: ', ',
+    why: {
+      realign: 'to shift rows (the copy reads every row, also one that stays)', compact: 'to cut out a row that left (the copy reads the others)',
+      grow: 'to enlarge a full buffer (the copy reads all of it)', join: 'from the store into one rectangle', split: 'back into the store', crop: 'to cut the end off',
+    },
+    avoided: 'A copy of everything would have read {bytes} bytes more.', avoidedAll: 'Nothing is copied; a copy of everything would have read {bytes} bytes.',
+  },
   reason: {
     maskLeft: 'In round {step} the mask moved {n} slots to the left, the entries did not.', maskRight: 'In round {step} the mask moved {n} slots to the right, the entries did not.',
     list: 'So the model {list}.', and: ' and ', other: 'There: {told}.',

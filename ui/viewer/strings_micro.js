@@ -2,7 +2,7 @@
 
 export const MICRO = {
   open: 'Look inside', title: 'Inside round {step}', titlePrefill: 'Inside round 0: the prompts are read',
-  lane: '{lane}: {what}', bytes: 'copied {n} bytes', nothing: 'nothing is copied', idle: 'did not decode in this round',
+  nothing: 'Nothing is copied.', idle: 'did not decode in this round',
   stage: { found: 'found', before: 'before', unpad: 'unpad', append: 'append', repad: 'repad', written: 'written', after: 'after' },
   why: {
     found: 'what the round before left, rejected drafts still in it', before: 'what the model reads', unpad: 'pads off', append: 'its last token and accepted drafts on, rejected ones off', repad: 'pads on again', written: 'what the forward wrote', after: 'what the next round reads',

@@ -9,6 +9,7 @@
 //   move       z = code of MOVE, two lines per row: `fed` above, `after` below; `origin` = slot it came from
 //              (a lane that copies first: `start` above, `before` below)
 
+import { costWords } from './copy_cost.js';
 import { maskOf as rowMask } from './fold.js';
 import { gapsOf, ownersOf } from './tensor_layers.js';
 
@@ -150,11 +151,11 @@ export const copyOf = (frame) => (frame.ahead ? [frame.start, frame.before] : [f
  *  `origin` [rows][slots]: upper slot each entry came from, -1 none. `shift` {row: [signed deltas]}; `runs`
  *  [row, from, to, length] of what shifts; `gone`: rows that ended in this step, whose entries the copy leaves behind. */
 export function moveOf(fold, lane, frame, axis = axisOf([frame])) {
-  const { ahead, bytes, avoided } = frame;
+  const { ahead, bytes } = frame;
   const [above, below] = copyOf(frame);
   const widthOf = (maps) => Math.max(0, ...frame.rows.map((row) => at(maps, row)?.owner.length ?? 0));
   const [width, widthAfter] = ahead ? [widthOf(above), widthOf(below)] : [frame.width, frame.width_after];
-  const out = { z: [], origin: [], shift: {}, runs: [], gone: [], dead: 0, codes: MOVE, ahead, widthAfter, bytes, avoided };
+  const out = { z: [], origin: [], shift: {}, runs: [], gone: [], dead: 0, codes: MOVE, ahead, widthAfter, bytes, cost: costWords(fold.header, frame) };
   for (const row of axis.rows) {
     const [fed, after] = [at(above, row), at(below, row)];
     const kinds = (ahead ? fed?.owner.map((owner) => (owner < 0 ? KIND.pad : KIND.kept)) : kindsOfRow(lane, frame, row)) ?? [];

@@ -3,7 +3,7 @@
 import { laneName, laneNote, rowName } from './strings.js';
 import { at, copyOf, isPrefill, KIND, MOVE } from './tensor_data.js';
 import { OWNER } from './tensor_layers.js';
-import { say, sayCount, signed, size } from './tensor_words.js';
+import { say, sayCount, signed } from './tensor_words.js';
 
 const nameOf = (codes, code) => Object.keys(codes).find((name) => codes[name] === code);
 const count = (z, code) => z.reduce((sum, row) => sum + row.filter((c) => c === code).length, 0);
@@ -48,10 +48,9 @@ export function factOf(tensor, kinds, frame) {
   return say('kindsFact', { slots, pads: n('pad'), holes: n('hole'), accepted, rejected: n('rejected'), filler: n('filler') });
 }
 
-function moveFact({ shift, dead, bytes, avoided, gone, ahead }) {
+function moveFact({ shift, dead, bytes, cost, gone, ahead }) {
   const moved = Object.values(shift).filter((deltas) => deltas.some(Boolean)).length;
   const what = moved ? sayCount('shifted', moved) : !dead ? say('unshifted') : bytes ? sayCount('deadKept', dead) : sayCount('dead', dead);
-  const cost = bytes || avoided ? say('bytes', { bytes: size(bytes), avoided: size(avoided) }) : '';
   return [ahead ? say('ahead') : '', what, cost, ...gone.map((row) => say('gone', { row: rowName(row) }))].filter(Boolean).join(' ');
 }
 

@@ -50,11 +50,10 @@ const EN = {
   lost: { one: '{n} token has no visible entry.', other: '{n} tokens have no visible entry.' },
   maskFact: '{n} queries. Hidden from every one: {pads} pads, {holes} holes.',
   maskPrefill: 'Prefill: only the last query of each row is shown. Hidden from it: {pads} pads.',
-  shifted: { one: '{n} row shifts.', other: '{n} rows shift.' },
+  shifted: { one: 'One row shifts.', other: '{n} rows shift.' },
   unshifted: 'No row shifts.',
   dead: { one: 'Nothing moves: {n} dead slot stays.', other: 'Nothing moves: {n} dead slots stay.' },
   deadKept: { one: 'No row shifts: {n} dead slot is copied along.', other: 'No row shifts: {n} dead slots are copied along.' },
-  bytes: 'Copied {bytes}, avoided {avoided}.',
   gone: '{row} ended and leaves the batch.',
   ahead: 'Copied before this round’s forward: as the round found it above, as it is read below.',
 
@@ -88,11 +87,4 @@ export function sayCount(key, n) {
 
 export function signed(n) {
   return n > 0 ? `+${n}` : n < 0 ? `−${-n}` : '0';
-}
-
-/** 1234567 -> "1.2 MB" (decimal units). */
-export function size(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  const [unit, name] = bytes < 1e6 ? [1e3, 'kB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
-  return `${(bytes / unit).toFixed(1)} ${name}`;
 }
