@@ -51,7 +51,7 @@ const EN = {
     rotaryNo: 'Rotary attention only uses differences of positions, and these stay: {n} of {n} tokens are equal.', learnedYes: 'A learned table has one vector per position: {pads} further on is another vector.', rotaryYes: 'In this run the shifted row differs.',
     label: 'rotary: from this recorded run; GPT-2: arithmetic, no model',
     because: { predict: 'A masked pad has no weight at all: all {checked} tokens are those of the row run alone.', check: 'Rotary attention only uses differences of positions: all {n} tokens stayed equal. A learned table has another vector {offset} further on.', checkOther: 'In this run the shifted row differs, and a learned table has another vector {offset} further on.' },
-    why: 'Masked pads weigh nothing. Seen, they are read as words. Counted, they move a whole row alike: rotary positions cannot tell, a learned table can.',
+    why: 'Masked pads weigh nothing. Seen, they are read as words. Counted in front, they move a whole row alike: rotary positions cannot tell, a learned table can. Counted between prompt and answer they make a gap (chapter 5).',
   },
   crop: {
     title: 'Nobody agrees where to crop',
@@ -77,7 +77,8 @@ const EN = {
     check: 'Row {row}, round {round}: the last kept token stands at {x} on the ruler, {n} dead slots follow. Where is the next token fed, and where is right behind the kept one?', pair: '{a}; right behind is {b}',
     maskedGone: 'It should, but BSP’s positions count the dead slots.', noFault: 'The next token belongs right behind the last kept one.', unsure: 'Positions should count tokens: one on. BSP counts slots: the dead ones too.',
     because: { predict: 'BSP counts the dead slots in between: {size} and 1 make {step}.', check: 'Tokens alone count on to {due}; BSP counts the dead slots too: {x} + {size} + 1 = {fed}.' },
-    why: 'Attention skips the rejected drafts, but the positions count them: the next token hears everything before it from too far away. Nothing crashes; the text just drifts.',
+    why: 'Attention skips the rejected drafts, but the positions count them{padsToo}: the next token hears everything before it from too far away. Nothing crashes; the text just drifts.',
+    padsToo: ', and the pads after the prompt (row {row}: +{size})', padsAlone: ', and the pads after the prompt (row {row}: +{size}, by itself enough)',
   },
   defect: {
     title: 'Which defect?',

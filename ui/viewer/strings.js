@@ -22,7 +22,7 @@ const EN = {
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
   claimWait: '{lane}: checking…', claimNotCompared: '{lane}: not compared with the row run alone.',
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
-  gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and counts on, so its position ids have gaps.',
+  gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and counts on, and counts the pads after a prompt too, so its position ids have gaps.',
   gistOther: 'Both lanes decode the same prompts with the same model; every row is compared with the same row run alone.',
   claimNone: 'A correct and a broken way to decode a batch.',
 
