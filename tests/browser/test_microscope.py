@@ -105,7 +105,7 @@ def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
     assert "repad: 10 + 49 = 59" in row.get_attribute("aria-label")
     copied = page.inner_text(f"{PANEL} [data-lane=eqspec] h3")
     entries = 59 + 55 + 49  # row 1 stays and is read all the same
-    assert f"Copied {entries} entries × 46,080 bytes = {entries * 46080:,} bytes: to shift rows" in copied
+    assert f"Copied {entries} entries \u00d7 46,080 bytes = {entries * 46080:,} bytes: to shift rows" in copied
     assert "Nothing is copied." in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("window.__ragged.store.set({ step: 3 })")
