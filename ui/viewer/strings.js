@@ -102,7 +102,7 @@ const EN = {
   ended: '{lane} is finished',
   pending: '{lane} is not there yet',
   sayFirstGap: 'Round {step}, the first gap: {left} removes the rejected drafts of {row}; {right} only masks them and feeds the next token {places} too far.',
-  sayWrong: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. It was chosen behind {tears}, {places} skipped in all: new tokens are fine among themselves, but the model hears every older one as too far away.',
+  sayWrong: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. When it was chosen, the row had {tears}, {places} skipped in all: new tokens are fine among themselves, but the model hears every older one as too far away.',
   sayWrongBy: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. First broken: {what}, in round {broke}. {why}',
   sayBroken: 'Round {step}, {row}: in {lane} the {what} invariant breaks. {why}',
   cost: {
