@@ -31,7 +31,7 @@ export function mountMicroscope(at, store) {
     const lanes = [...new Set([state.left, state.right])];
     const widest = Math.max(1, ...lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages }) => stages.map(({ width }) => width))));
     const stages = [...new Set(lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages: own }) => own.map(({ key: name }) => name))))];
-    terms.replaceChildren(...stages.map((name) => el('span', {}, el('b', {}, t(`micro.stage.${name}`)), `: ${t(`micro.why.${name}`)}`)));
+    terms.replaceChildren(...stages.map((name) => el('span', {}, el('b', {}, t(`micro.stage.${name}`)), `: ${t(`micro.why.${name}`)}`)), ...(stages.includes('repad') ? [el('span', {}, t('micro.letters'))] : []));
     body.replaceChildren(...lanes.map((lane) => laneBlock(state, lane, widest)));
   }
 

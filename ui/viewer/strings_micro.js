@@ -11,5 +11,6 @@ export const MICRO = {
   lost: { one: '{n} entry gone', other: '{n} entries gone' }, padsSeen: { one: '{n} pad seen', other: '{n} pads seen' },
   delta: 'delta {delta}', stays: 'stays', left: 'ended: its entries leave the batch',
   row: 'Row {row}: {stages}', step: '{stage}: {facts}',
+  letters: 'p: pads in front. c: the row’s entries. L: the batch’s width. delta: new p minus old p.',
   key: { pad: 'pad', kept: 'kept', fresh: 'new this round', rejected: 'rejected', hole: 'hidden', filler: 'filler' },
 };
