@@ -104,7 +104,7 @@ const EN = {
     pads: 'p = {n}', content: 'c = {n}', sum: '✓ ({p} {sign} {delta}) + {c} = {total} = L', sumNot: '({p} {sign} {delta}) + {c} = {total}; L = {width}',
     tooNarrow: 'p + c is {sum}: the row ends short of slot {width}, and its next token would land in another column than the others’.', tooWide: 'p + c is {sum}: the row sticks out of a batch of {width}.',
     done: 'Delta = {delta}: new pads minus old pads. “KV move” below shows the copy, “Look inside” every row’s sum.',
-    check: 'Round {calmRound}: all {rows} rows accept {j}. How many of them move?',
+    check: 'Round {calmRound} of EQSPEC: all {rows} rows accept {j}. How many of them move?',
     notAll: 'All grew by {grown}, and so did the width: no row’s pads change.', notOthers: 'Only differences between rows move anything, and here there are none.', theyDo: 'In this run rows moved all the same.',
     because: { predict: 'So every key’s rotation is right already: {bytes} bytes were copied, nothing was computed.' },
     why: 'A copy does it: a key’s rotation belongs to its token, not its slot. Rows that grow alike keep their pads: nothing moves. EXSPEC decodes rows of equal length together: a group shifts nothing (EQSPEC here: {copied} bytes copied).',
