@@ -134,7 +134,7 @@ const EN = {
   table: 'Round {step} in numbers',
   tableHead: ['Lane', 'Row', 'Drafted', 'Accepted', 'New tokens', 'Position of the next token', 'Expected', 'Against the row alone'],
 
-  cell: '{lane}, row {row}, token {n} {word}: id {id}, position {position}, expected {expected}, slot {slot}, written in round {born} ({kind}).',
+  cell: '{lane}, row {row}, token {n} {word}: id {id}, position {position}, expected {expected}, slot {slot}, chosen in round {born} ({kind}).',
   cellNew: '{lane}, row {row}, token {n} {word}: id {id}, chosen in round {born} ({kind}), not fed yet: no position, no slot.',
   cellPrompt: '{lane}, row {row}, prompt token {n} {word}: id {id}, position {position}, slot {slot}.',
   tokenKind: { accepted: 'accepted draft', bonus: 'bonus', correction: 'correction', residual: 'residual', prefill: 'first token', prompt: 'prompt', 'mismatch kept': 'kept although the target disagrees' },
@@ -171,8 +171,8 @@ const EN = {
 
   inspect: {
     title: 'token {n}, {lane}, row {row}', titlePrompt: 'prompt token {n}, {lane}, row {row}',
-    round: 'as it is after round {step}', later: 'not written before round {born}',
-    previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which wrote it',
+    round: 'as it is after round {step}', later: 'not chosen before round {born}',
+    previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which chose it',
     group: { token: 'Token', origin: 'Where it comes from', memory: 'In memory after round {step}', verdict: 'What the target said' },
     term: {
       id: 'id', bytes: 'raw bytes', index: 'place in the text', kind: 'kind', drafted: 'drafted', q: 'q, the drafter’s probability',
