@@ -24,6 +24,12 @@ const EN = {
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
   gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and counts on, and counts the pads after a prompt too, so its position ids have gaps.',
   gistOther: 'Both lanes decode the same prompts with the same model; every row is compared with the same row run alone.',
+  method: {
+    autoregressive: 'Alone writes one token per pass, without drafts.', eqspec: 'EQSPEC takes rejected drafts out of memory and shifts rows after every round, so that the batch stays a rectangle.',
+    exspec: 'EXSPEC decodes rows of equal length together: such a group shifts nothing while its rows accept alike; else it realigns before its pass.',
+    slots: 'SLOTS gives every row its own place in memory and never moves an entry.', rollback: 'Rollback lets every row keep only as many drafts as the slowest row.',
+    bsp: 'BSP hides rejected drafts and pads, and counts on over them.', dsd: 'DSD keeps nothing in memory and feeds whole rows again every round.',
+  },
   claimNone: 'A correct and a broken way to decode a batch.',
 
   theme: 'Dark or light',
