@@ -11,10 +11,10 @@ import { WHAT_IF } from './strings_what_if.js';
 const EN = {
   language: 'en',
   stage: 'Batch speculative decoding, round by round',
-  lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'Seen', pads_counted: 'Shifted' },
-  laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads not masked', pads_counted: 'pads counted' },
+  lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'DSD', pads_counted: 'DSD' },
+  laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads seen', pads_counted: 'pads counted' },
   laneWith: '{lane} ({note})',
-  laneLong: { bsp_repaired: 'BSP with its position ids repaired', pads_seen: 'Pads seen', pads_counted: 'Pads counted' },
+  laneLong: { bsp_repaired: 'BSP with its position ids repaired' },
 
   claim: 'Same model, same prompts.', claimStopped: 'Stopped: only the tokens written so far are compared.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
@@ -126,8 +126,8 @@ const EN = {
     pads: { one: 'reads {n} pad as a word', other: 'reads {n} pads as words' }, stale: { one: 'reads {n} rejected entry', other: 'reads {n} rejected entries' },
     hidden: { one: 'misses {n} entry that is hidden', other: 'misses {n} entries that are hidden' }, gone: { one: 'misses {n} entry that is gone', other: 'misses {n} entries that are gone' },
   },
-  sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the holes? Repair only the position ids and see.',
-  sayHealed: 'Same holes, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
+  sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the dead slots? Repair only the position ids and see.',
+  sayHealed: 'Same dead slots, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
   sayWait: 'Waiting for the first round.',
 
   stopNote: 'BSP already stops where it should in this run, so position ids are its only defect. Repaired, does it match?',
