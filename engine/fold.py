@@ -107,6 +107,7 @@ class Fold:
             lane.maps[model] = {r: m for r, m in lane.maps[model].items() if r in kept or not lane.rows[r].done}
         target = {r: lane.maps["target"].setdefault(r, KvMap()) for r in event.rows}
         frame = Frame(lane.name, event.step, event.rows)
+        frame.start = {r: m.copy() for r, m in target.items()}
         frame.before = {r: m.copy() for r, m in target.items()}
         frame.after = {r: m.copy() for r, m in target.items()}
         frame.length = {r: len(lane.rows[r].ids) for r in event.rows}

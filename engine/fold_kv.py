@@ -58,25 +58,30 @@ def apply_kv_op(lane: LaneState, frame: Frame, event: KvOp) -> None:
     check_cells(event, [(dst, length) for _, _, dst, length in event.moves])
     moved: dict[int, KvMap] = {}
     origin: dict[int, list[int]] = {}
+    early = event.model == "target" and not frame.positions  # nothing was fed yet
+    through = frame.origin if early else {}  # a join may follow a split: its source is where the split put the entry
     for row, src, dst, length in event.moves:
         if row not in moved:
             moved[row], origin[row] = KvMap(), [-1] * event.width
             moved[row].resize(event.width)
-        old = maps[row]
+        old, known = maps[row], through.get(row, ())
         if src < 0 or src + length > len(old.owner):
             raise ValueError(f"seq {event.seq}: row {row} has no slots {src}..{src + length - 1} to move")
         for n in range(length):
             a, b = src + n, dst + n
             moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a])
-            origin[row][b] = a
+            origin[row][b] = known[a] if a < len(known) else a
     for row in frame.rows:
         if row not in event.rows:
             maps.pop(row, None)  # it left the batch
     maps.update(moved)
     if event.model == "target":
-        frame.op, frame.moves, frame.origin = event.op, event.moves, origin
+        frame.origin = origin
+        if not (early and frame.ahead and event.op == "grow"):  # making room does not hide what was moved
+            frame.op, frame.moves, frame.ahead = event.op, event.moves, early and event.op != "grow"
         frame.after = {r: maps[r].copy() for r in frame.rows if r in maps}
         frame.width_after = event.width
+    frame.copied.append([event.op, event.model, event.bytes])
     frame.bytes, frame.avoided = frame.bytes + event.bytes, frame.avoided + event.avoided
 
 

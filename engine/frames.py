@@ -53,6 +53,8 @@ class Frame:
     """One step of one lane. `before`, `fed`, `after`: KV maps by row, around the forward and the clean-up.
 
     `fed` includes the T columns just written; `origin[row][slot]` is the `fed` slot an `after` entry came from.
+    `start`: what the round found. A lane that copies first (`ahead`) has its rectangle in `before`; there `origin` is
+    the `start` slot a `before` entry came from, through all copies of the round.
     `length[row]`: content tokens (prompt + generated) after this step's commit.
     """
 
@@ -78,6 +80,7 @@ class Frame:
     cut: list[str] = field(default_factory=list)
     width: int = 0
     width_after: int = 0
+    start: dict[int, KvMap] = field(default_factory=dict)
     before: dict[int, KvMap] = field(default_factory=dict)
     fed: dict[int, KvMap] = field(default_factory=dict)
     after: dict[int, KvMap] = field(default_factory=dict)
@@ -85,7 +88,9 @@ class Frame:
     drafter: dict[int, KvMap] = field(default_factory=dict)
     length: dict[int, int] = field(default_factory=dict)
     op: str = ""
+    ahead: bool = False
     moves: list[list[int]] = field(default_factory=list)
+    copied: list[list] = field(default_factory=list)  # [op, model, bytes] of each copy
     bytes: int = 0
     avoided: int = 0
     violations: list[dict] = field(default_factory=list)

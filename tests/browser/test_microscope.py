@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from engine.fold import fold
 from engine.frames import Frame, KvMap
-from engine.lines import read_lines
+from engine.lines import dump_line, read_lines
+from engine.stream import session
 from tests.browser.conftest import HERO
 from tests.browser.screens import Screen, every_screen, looks_right
+from tests.engine import tiny
 
 PANEL = "#ragged-microscope"
 STAGES = """async ([text, lane]) => {
@@ -100,8 +102,15 @@ def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
     assert row.locator("[data-stage=append] output").inner_text() == "c = 48 + 1 = 49"
     assert row.locator("[data-stage=repad] output").inner_text() == "10 + 49 = 59 = L ✓, delta +3"
     assert "repad: 10 + 49 = 59" in row.get_attribute("aria-label")
-    assert "nothing is copied" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
+    copied = page.inner_text(f"{PANEL} [data-lane=eqspec] h3")
+    entries = 59 + 55 + 49  # row 1 stays and is read all the same
+    assert f"Copied {entries} entries \u00d7 46,080 bytes = {entries * 46080:,} bytes: to shift rows" in copied
+    assert "Nothing is copied." in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
     looks_right(page, screen, PANEL, f"{PANEL} output")
+    page.evaluate("window.__ragged.store.set({ step: 3 })")
+    page.wait_for_function("document.querySelector('#r-micro-title').textContent === 'Inside round 3'")
+    assert "180 to enlarge a full buffer" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
+    assert "130 to cut out a row that left" in page.inner_text(f"{PANEL} [data-lane=bsp] h3")
     page.wait_for_function("location.search.includes('open=round')")
     page.reload()
     page.wait_for_selector(f"{PANEL}:not([hidden])")
@@ -109,3 +118,31 @@ def test_it_opens_in_place_follows_the_clock_and_is_in_the_link(
     page.keyboard.press("m")
     page.wait_for_selector(PANEL, state="hidden")
     page.wait_for_function("!location.search.includes('open=')")
+
+
+def test_a_lane_that_copies_before_its_forward_is_shown_in_that_order(open_page: Callable, static_site: str) -> None:
+    lanes = {"exspec": tiny.config("exspec", batch=2)}
+    prompts = [tiny.prompt(n, seed, stop=0.2) for seed, n in enumerate((5, 1, 9, 14))]
+    text = "".join(dump_line(e) + "\n" for e in session(lanes, prompts, pair=tiny.pair("llama", 0.1, eos=0.6)))
+    found = open_page(f"{static_site}/blank").evaluate(STAGES, [text, "exspec"])
+    moved = rejected = 0
+    for frame, rows in zip(fold(read_lines(text.splitlines())).lanes["exspec"].frames, found, strict=True):
+        for i, (row, told) in enumerate(zip(frame.rows, rows, strict=True)):
+            if not frame.ahead:
+                assert frame.step == 0 or not frame.before[row].owner, "only a prefill copies nothing first"
+                continue
+            start, before = frame.start[row], frame.before[row]
+            found_, repad, written = told["stages"]
+            assert [found_["key"], repad["key"], written["key"]] == ["found", "repad", "written"]
+            assert (found_["c"], found_["holes"]) == (visible(before), visible(start) - visible(before))
+            assert found_["width"] == len(start.owner)
+            assert (repad["p"], repad["c"], repad["width"]) == (before.owner.index(0), visible(before), frame.slots[i])
+            assert repad["p"] + repad["c"] == repad["width"], "an exact method's rectangle"
+            assert not repad["holes"]
+            assert (written["old"], written["grown"]) == (repad["c"], 1 + frame.accepted[i])
+            assert written["c"] == written["old"] + written["grown"]
+            assert told["delta"] == before.owner.index(0) - start.owner.index(0)
+            moved += bool(told["delta"])
+            rejected += found_["holes"] > 0
+    assert moved > 5
+    assert rejected > 2

@@ -34,11 +34,15 @@ MATRICES = """async (text) => {
 }""".replace("VIEWS", json.dumps(VIEWS))
 
 
-@pytest.fixture(scope="module", params=["hero", "llama", "gpt2"])
+@pytest.fixture(scope="module", params=["hero", "copies first", "llama", "gpt2"])
 def told(request: pytest.FixtureRequest) -> tuple[str, Tape | None]:
     """A trace, and for the tiny models the engine's own tensors beside it."""
     if request.param == "hero":
         return HERO.read_text(), None
+    if request.param == "copies first":
+        lanes = {"exspec": tiny.config("exspec", batch=2), "bsp": LANES["bsp"]}
+        events = session(lanes, PROMPTS, pair=tiny.pair("llama", 0.1, eos=0.6))
+        return "".join(dump_line(event) + "\n" for event in events), None
     tape = Tape()
     events = tape.beside(
         session(LANES, PROMPTS, pair=tiny.pair(request.param, 0.1, eos=0.6), certify=False, observer=tape)
@@ -126,16 +130,19 @@ def test_the_move_says_where_every_entry_came_from(told: tuple, shown: dict) -> 
     move = shown["MOVE"]
     for _, lane, frame, views in steps(told[0], shown):
         view = views["move"]
-        assert view["gone"] == [r for r in view["rows"] if r not in frame.after]
+        first, second = (frame.start, frame.before) if frame.ahead else (frame.fed, frame.after)
+        assert view["ahead"] == frame.ahead
+        assert {r for r, shift in view["shift"].items() if any(shift)} <= {str(r) for r in frame.rows}
+        assert view["gone"] == [r for r in view["rows"] if r not in second]
         for n, row in enumerate(view["rows"]):
             where = f"{lane.name}, step {frame.step}, row {row}"
             above, below, origin = view["z"][2 * n], view["z"][2 * n + 1], view["origin"][n]
-            assert len(above) == frame.width, where
-            if row not in frame.after:
+            assert len(above) == (len(first[row].owner) if frame.ahead else frame.width), where
+            if row not in second:
                 assert set(origin) == {None}, where
                 assert not set(above) - {move["dropped"], move["pad"]}, where
                 continue
-            fed, after = frame.fed[row], frame.after[row]
+            fed, after = first[row], second[row]
             for slot, source in enumerate(origin):
                 if source < 0:
                     assert after.owner[slot] < 0, where
@@ -145,11 +152,16 @@ def test_the_move_says_where_every_entry_came_from(told: tuple, shown: dict) -> 
                     shift = ("left", "stays", "right")[(slot > source) - (slot < source) + 1]
                     assert below[slot] == above[source] == move[shift if after.visible[slot] else "dead"], where
             taken = {s for s in origin if s >= 0}
-            lost = [s for s in range(frame.width) if s not in taken]
+            lost = [s for s in range(len(above)) if s not in taken]
             assert all(above[s] in (move["dropped"], move["pad"]) for s in lost), where
             deltas = {to - at for r, at, to, _ in frame.moves if r == row}
+            if frame.ahead:  # a split and a join are one way
+                deltas = {slot - source for slot, source in enumerate(origin) if source >= 0}
+                assert {min(deltas, default=0)} == {after.owner.index(0) - fed.owner.index(0)}, where
             assert set(view["shift"][str(row)]) == deltas, where
-        assert (view["bytes"], view["avoided"]) == (frame.bytes, frame.avoided)
+        assert view["bytes"] == frame.bytes == sum(cost for *_, cost in frame.copied)
+        assert (f"{frame.bytes:,} bytes:" in view["cost"]) == bool(frame.bytes)
+        assert (f"{frame.avoided:,} bytes" in view["cost"]) or not frame.avoided
 
 
 def cell(m: KvMap, slot: int) -> tuple[int, int, int, int]:

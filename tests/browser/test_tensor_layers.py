@@ -13,7 +13,7 @@ from tests.browser.conftest import HERO
 from tests.browser.screens import Screen, every_screen, looks_right
 from tests.engine.pairs import pair
 
-PAD, RIGHT, HIDDEN, WRONG = range(4)
+PAD, RIGHT, HIDDEN, WRONG, PAD_SEEN = range(5)
 PROMPTS = [[5, 9, 7, 3, 5, 9, 7], [11, 12], [2, 30, 31, 32, 30], [8]]
 OWN = {"method": "eqspec", "proposer": "draft_model", "draft": "tiny", "k": 3, "max_new": 14, "dtype": "float64"}
 LAYERS = """async ([text, view]) => {
@@ -50,7 +50,7 @@ def owners(lane: LaneState, frame: Frame, row: int) -> list[int]:
     out, taken = [], set()
     for owner, token, seen in zip(kv.owner, kv.token, kv.visible, strict=True):
         right = 0 <= owner < len(known) and known[owner] == token and owner not in taken
-        out.append(PAD if owner < 0 else HIDDEN if not seen else RIGHT if right else WRONG)
+        out.append((PAD_SEEN if seen else PAD) if owner < 0 else HIDDEN if not seen else RIGHT if right else WRONG)
         if out[-1] == RIGHT:
             taken.add(owner)
     return out
@@ -72,7 +72,7 @@ def test_every_cell_of_both_layers(open_page: Callable, static_site: str, text: 
             seen |= {code for line in expected for code in line}
             for row, line in zip(rows, expected, strict=True):
                 assert told["owners"][name][n]["own"][str(row)][0] == line.count(RIGHT)
-    assert seen == ({PAD, RIGHT, HIDDEN} if text is hero else {PAD, RIGHT, HIDDEN, WRONG})
+    assert seen == ({PAD, RIGHT, HIDDEN} if text is hero else {PAD, RIGHT, HIDDEN, WRONG, PAD_SEEN})
 
 
 @pytest.mark.parametrize(("key", "view", "name"), [("5", "gaps", "Gaps"), ("6", "owners", "KV owner")])

@@ -16,7 +16,7 @@ export function mountCaption(node, live, store) {
     if (!state.fold) return;
     const text = narrate(state);
     if (sentence.textContent !== text) sentence.textContent = text;
-    cell.textContent = describe(state) ?? (stopRepaired(state) ? t('stopNote') : '');
+    cell.textContent = describe(state) ?? (stopRepaired(state) && !state.chapter ? t('stopNote') : ''); // in the chapters it would answer one
     if (state.playing || state.live || !state.touched) return;
     const pinned = changed.has('cell') && state.cell ? cell.textContent : text;
     if (pinned !== spoken) live.textContent = spoken = pinned;

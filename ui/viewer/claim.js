@@ -6,8 +6,10 @@ import { t, tn, laneLong } from './strings.js';
 /** The line below the headline: what the two lanes are about. */
 export function gist({ fold, source, left, right }) {
   if (source.kind === 'file') return t('drop.gist');
-  const method = (lane) => fold?.lanes[lane]?.config.method;
-  return t(fold && [method(left), method(right)].join() !== 'eqspec,bsp' ? 'gistOther' : 'gist');
+  const methods = [left, right].map((lane) => fold?.lanes[lane]?.config.method);
+  if (!fold || methods.join() === 'eqspec,bsp') return t('gist');
+  const each = [...new Set(methods)].map((method) => t(`method.${method}`)).filter((text) => typeof text === 'string');
+  return each.join(' ') || t('gistOther');
 }
 
 /** The sentences of the h1. */

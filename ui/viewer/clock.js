@@ -36,7 +36,7 @@ export const shownWrong = (state) => (state.oneRow ? firstWrong(state.fold, stat
 export function tellingWrong(state) {
   const { fold, right, row } = state;
   const all = (state.oneRow ? [row] : rowOrder(fold)).map((r) => ({ row: r, ...firstWrong(fold, right, r) })).filter((w) => w.step !== undefined);
-  const torn = all.filter((w) => ribbonOf(fold, right, w.row, w.step).gaps.some((gap) => gap.before < w.index && gap.dead.some((d) => d.kind === 'rejected')));
+  const torn = all.filter((w) => ribbonOf(fold, right, w.row, w.step)?.gaps.some((gap) => gap.before < w.index && gap.dead.some((d) => d.kind === 'rejected')));
   return [...(torn.length ? torn : all)].sort((a, b) => a.step - b.step)[0] ?? null;
 }
 

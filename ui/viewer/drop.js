@@ -2,14 +2,15 @@
 // on the stage like a recorded one. Nothing is sent anywhere; a link names the file's digest and asks for the file.
 
 import { inspect } from './inspection.js';
-import { drawReport, placeOf } from './drop_report.js';
+import { drawReport } from './drop_report.js';
+import { placeOf } from './place.js';
 import { copyText } from './copy.js';
 import { el } from './svg.js';
 import { t } from './strings.js';
 
 const MAX_BYTES = 64 << 20;
 
-/** `act` = {show(result, link), jump(step, row, cell, lane)}; `page.writer`: the writer's code, where the page has it.
+/** `act` = {show(result, link), violation(lane, first)}; `page.writer`: the writer's code, where the page has it.
  *  Returns {open(), ask(link), close(), kept(name)}. */
 export function mountDrop(at, store, page, act) {
   const title = el('h2', { tabindex: -1, id: 'r-drop-title' }, t('drop.title'));

@@ -1,12 +1,12 @@
 // What the check of a dropped trace found: a line per lane, the first violation in full, and three ways to take it along.
 
-import { brokenCell } from './verdict.js';
+import { placeOf } from './place.js';
 import { copyText } from './copy.js';
 import { shareUrl } from './link.js';
 import { el, svg } from './svg.js';
 import { t, tn, laneLong } from './strings.js';
 
-/** Draws `result` (of inspection.js, with file and digest) into `node`. `act` = {jump, space, store}. */
+/** Draws `result` (of inspection.js, with file and digest) into `node`. `act` = {violation(lane, first), space, store}. */
 export function drawReport(node, result, act) {
   if (!result.lanes.length) return node.replaceChildren(el('p', { class: 'r-note' }, t('drop.noLane')));
   return node.replaceChildren(...result.lanes.map((lane) => laneBlock(result, lane, act)));
@@ -35,7 +35,7 @@ function violation(result, lane, act) {
   const button = (key, onclick) => el('button', { type: 'button', class: 'r-text', 'data-key': `drop/${key}`, onclick }, t(`drop.${key}`));
   const url = () => linkTo(result, lane, act);
   const tools = el('p', { class: 'r-itools' },
-    result.drawn && button('show', () => act.jump(...placeOf(result, lane), lane.lane)),
+    result.drawn && button('show', () => act.violation(lane.lane, first)),
     result.drawn && button('link', () => copyText(url(), said, t('drop.linkCopied'))),
     button('json', () => copyText(asJson(result, lane, url()), said, t('drop.jsonCopied'))),
     button('save', () => save(`${result.file}.violation.json`, asJson(result, lane, url()))), said);
@@ -52,13 +52,6 @@ export function violationTable({ row, step, slot, expected, actual }) {
   return el('table', { class: 'r-violation' }, el('caption', { class: 'r-hidden' }, t('drop.first')),
     el('thead', {}, el('tr', {}, ...t('drop.head').map((text) => el('th', { scope: 'col' }, text)))),
     el('tbody', {}, el('tr', {}, ...cells.map((cell) => el('td', {}, String(cell))))));
-}
-
-/** Where the stage shows a lane's first violation: [step, row, cell]. */
-export function placeOf({ fold }, { lane, first }) {
-  const index = fold.lanes[lane].frames.find(({ step }) => step === first.step)?.fed[first.row]?.owner[first.slot] ?? -1;
-  const cell = brokenCell(fold, lane, first.row, first) ?? (index >= 0 ? { lane, row: first.row, index } : null);
-  return [first.step, first.row, cell];
 }
 
 function linkTo(result, lane, { store, space }) {

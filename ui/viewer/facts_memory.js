@@ -12,7 +12,7 @@ export function memoryFacts({ fold, lane, row, index, id, ribbon }) {
   const { frame, i } = ribbon;
   const k = ribbon.tokens.findIndex((token) => token.index === index);
   const token = ribbon.tokens[k];
-  const map = frame.after[row] ?? frame.fed[row];
+  const { map } = ribbon;
   const place = fact('row', t('inspect.rowOf', { row: row + 1, i: i + 1, n: frame.rows.length }), 'schedule.rows', frame.step);
   if (!token) return [place, fact('slot', t('inspect.hidden')), ...copies(fold, map, index, -1, frame)];
   const [position, slot] = [token.position, token.slot];

@@ -14,7 +14,8 @@ import { KvMap, copies } from './kvmap.js';
 export { KvMap };
 export { parseTrace, checkEvent, TraceError, KINDS, SCHEMA } from './trace.js';
 
-/** One step of one lane. `before`, `fed`, `after`: KV maps by row, around the forward and the clean-up. */
+/** One step of one lane. `before`, `fed`, `after`: KV maps by row, around the forward and the clean-up. `start`: what the
+ *  round found; a lane that copies first (`ahead`) has its rectangle in `before`, and `origin` leads from there to `start`. */
 function newFrame(lane, step, rows) {
   return {
     lane, step, rows, layout: '', complete: false,
@@ -22,8 +23,8 @@ function newFrame(lane, step, rows) {
     tokens: [], lens: [], slots: [], owners: [], positions: [], choice: [], top2: [],
     accepted: [], emitted: [], kinds: [], cut: [],
     width: 0, width_after: 0,
-    before: {}, fed: {}, after: {}, origin: {}, drafter: {}, length: {},
-    op: '', moves: [], bytes: 0, avoided: 0, violations: [], spans: [], timing: {},
+    start: {}, before: {}, fed: {}, after: {}, origin: {}, drafter: {}, length: {},
+    op: '', ahead: false, moves: [], copied: [], bytes: 0, avoided: 0, violations: [], spans: [], timing: {},
   };
 }
 
@@ -114,6 +115,7 @@ export class Fold {
     const target = lane.maps.target;
     for (const r of event.rows) target[r] ??= new KvMap();
     const frame = newFrame(lane.name, event.step ?? 0, event.rows);
+    frame.start = copies(target, event.rows);
     frame.before = copies(target, event.rows);
     frame.after = copies(target, event.rows);
     for (const r of event.rows) frame.length[r] = lane.rows[r].ids.length;

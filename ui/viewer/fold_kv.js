@@ -51,6 +51,8 @@ export function applyKvOp(lane, frame, event) {
   checkCells(event, event.moves.map(([, , dst, length]) => [dst, length]));
   const moved = {};
   const origin = {};
+  const early = event.model === 'target' && !frame.positions.length; // nothing was fed yet
+  const through = early ? frame.origin : {}; // a join may follow a split: its source is where the split put the entry
   for (const [row, src, dst, length] of event.moves) {
     if (!(row in moved)) {
       moved[row] = new KvMap();
@@ -64,15 +66,18 @@ export function applyKvOp(lane, frame, event) {
     for (let n = 0; n < length; n += 1) {
       const [a, b] = [src + n, dst + n];
       moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a]);
-      origin[row][b] = a;
+      origin[row][b] = through[row]?.[a] ?? a;
     }
   }
   for (const row of frame.rows) if (!event.rows.includes(row)) delete maps[row];
   Object.assign(maps, moved);
   if (event.model === 'target') {
     const { op, moves, width } = event;
-    Object.assign(frame, { op, moves, origin, after: copies(maps, frame.rows), width_after: width });
+    Object.assign(frame, { origin, after: copies(maps, frame.rows), width_after: width });
+    const room = early && frame.ahead && op === 'grow'; // making room does not hide what was moved
+    if (!room) Object.assign(frame, { op, moves, ahead: early && op !== 'grow' });
   }
+  frame.copied.push([event.op, event.model, event.bytes]); // each copy of the round
   frame.bytes += event.bytes;
   frame.avoided += event.avoided ?? 0;
 }

@@ -39,7 +39,7 @@ export function ribbonOf(fold, laneName, row, step) {
   const old = length - (frame.emitted[i]?.length ?? 0); // content before this round
   const fresh = now ? old : length;
   const kept = frame.after[row]; // nothing of a row that left the batch, nor where every round feeds whole rows again
-  const map = kept?.owner.length ? kept : lastMap(frame, row, i, old);
+  const map = kept?.owner.length && !frame.ahead ? kept : lastMap(frame, row, i, old); // copied first: the next round drops the rejected
   const refed = frame.fed[row]?.owner.lastIndexOf(old - 1) ?? Infinity; // this round's drafts are behind it
 
   const slotOf = new Map();
@@ -73,10 +73,10 @@ export function ribbonOf(fold, laneName, row, step) {
   const fallen = now && !torn ? rejectedNow(frame, row, i, old, origin) : [];
   const tail = Math.max(0, ...tokens.map((t) => t.x + 1), ...fallen.map((f) => f.x + 1));
   const done = state.done && !lane.frames.some((f, n) => n > at && f.rows.includes(row)) ? state.done : '';
-  return { lane: laneName, row, step, now, frame, i, prompt: state.prompt, origin, tokens, gaps, seams, fallen, tail, done };
+  return { lane: laneName, row, step, now, frame, i, map, prompt: state.prompt, origin, tokens, gaps, seams, fallen, tail, done };
 }
 
-/** A leaving row's entries as they were fed, with the drafts that were not kept hidden. */
+/** A row's entries as they were fed, with the drafts that were not kept hidden. */
 function lastMap(frame, row, i, old) {
   const map = frame.fed[row].copy();
   const kept = old + (frame.accepted[i] ?? 0);

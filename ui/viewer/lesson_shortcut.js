@@ -1,7 +1,7 @@
 // Chapter 5: the tempting shortcut. Against "masked means gone".
 
 import { choices, draftRounds } from './lesson_facts.js';
-import { ribbonOf } from './gaps.js';
+import { firstWrong, ribbonOf } from './gaps.js';
 import { say } from './lesson_strings.js';
 
 export default { key: 'shortcut', trace: 'hero', facts, steps };
@@ -20,7 +20,20 @@ function facts(fold) {
   const firsts = found.filter((r) => r.step === step);
   const one = firsts.slice().sort((a, b) => b.gap.size - a.gap.size)[0];
   const { x, size, dead } = one.gap;
-  return { one, firsts, fold, row: one.row + 1, round: step, j: one.j, k: one.k, size, step: size + 1, n: dead.length, x: x - 1, fed: x + size, due: x };
+  const padded = padGap(fold);
+  return { one, firsts, fold, row: one.row + 1, round: step, j: one.j, k: one.k, size, step: size + 1, n: dead.length, x: x - 1, fed: x + size, due: x, padsToo: padded ? say(padded.alone ? 'shortcut.padsAlone' : 'shortcut.padsToo', padded) : '' };
+}
+
+/** Where pads alone made a row's text wrong, else where they make the widest gap: {row, size}; null without such a gap. */
+function padGap(fold) {
+  const found = Object.keys(fold.lanes[LANE].rows).map(Number).flatMap((row) => {
+    const { prompt } = fold.lanes[LANE].rows[row];
+    const wrong = firstWrong(fold, LANE, row);
+    const gaps = ribbonOf(fold, LANE, row, wrong?.step ?? Infinity)?.gaps.filter(({ before }) => before <= (wrong?.index ?? Infinity)) ?? [];
+    const pads = gaps.find((gap) => gap.before === prompt && !byDraft(gap));
+    return pads ? [{ row: row + 1, size: pads.size, alone: Boolean(wrong) && !gaps.some(byDraft) }] : [];
+  });
+  return found.sort((a, b) => b.alone - a.alone || b.size - a.size)[0] ?? null;
 }
 
 function steps(f) {

@@ -20,6 +20,8 @@ import { mountPanels } from './panels.js';
 import { mountModes } from './modes.js';
 import { holdFocus } from './hold_focus.js';
 import { startTheme, toggleTheme } from './theme.js';
+import { placeOf } from './place.js';
+import { VIEW_OF } from './reason.js';
 import { lastStep, rowOrder, tellingWrong } from './clock.js';
 import { geometry } from './layout.js';
 
@@ -83,6 +85,13 @@ const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store
   jump(step, row, cell, right) {
     store.set({ right });
     act.jump(step, row, cell);
+  },
+  /** Where an invariant broke: round, row and slot, in the view that shows it, with the sentence that says why. */
+  violation(lane, first) {
+    const [step, row, cell] = placeOf(store.get(), { lane, first });
+    store.set({ right: lane, view: VIEW_OF[first.invariant] ?? 'kinds', tensorsOpen: true, broken: { lane, row, slot: first.slot, step }, touched: true });
+    act.jump(step, row, cell);
+    requestAnimationFrame(() => requestAnimationFrame(() => at.tensors.scrollIntoView({ block: 'nearest' }))); // the views draw when they are seen, and go on to the slot
   },
 }));
 tools.catch((error) => console.warn(`tools: ${error.message}`));

@@ -5,25 +5,39 @@
 //   append   C C C C N N x x        c grows by what was accepted; the rejected go
 //   repad    . C C C C N N          p + c = L again, the row moved by delta = new p - old p
 //
-// A lane that keeps its slots has three: before, written, after.
+// A lane that keeps its slots has three: before, written, after. One that copies before its forward also: found (what the
+// round before left, its rejected still there), repad, written.
 
-/** {stages: [{key, runs: [{x, n, kind}], p, c, width, grown, holes}], delta, left} of batch row i; null where nothing was fed.
+/** {stages: [{key, runs: [{x, n, kind}], p, c, width, grown, holes, padsSeen, lost}], delta, left} of batch row i; null where nothing was fed.
  *  `ended`: no later round has the row, so what it left behind is nobody's. */
 export function stagesOf(frame, i, ended = false) {
   const row = frame.rows[i];
   const [before, fed, after] = [frame.before[row], frame.fed[row], frame.after[row]];
   if (!before || !fed) return null;
-  const origin = frame.origin[row];
+  const origin = frame.ahead ? null : frame.origin[row]; // a copy ahead of the forward says nothing of what came after it
   const stays = after?.owner.length && !ended ? after : null;
   const kept = new Set(stays ? stays.owner.flatMap((owner, slot) => (owner >= 0 && stays.visible[slot] ? [origin ? origin[slot] : slot] : [])) : []);
   const kinds = fed.owner.map((owner, slot) => kindOf(frame, i, fed, slot, kept));
+  if (frame.ahead && frame.layout === 'left') return copiedFirst(frame, row, kinds, !stays);
   const own = { ...frame, i, kinds };
   const realigns = frame.layout === 'left' && before.owner.length;
   const stages = realigns
     ? [still('before', before), unpad(before), append(before, kinds, frame.slots[i]), stays && still('repad', stays, (slot) => kindNow(own, origin, slot))]
     : [before.owner.length && still('before', before), picture('written', kinds), stays && still('after', stays, (slot) => kindNow(own, origin, slot))];
   const [first, last] = [stages.find(Boolean), stays && stages.at(-1)];
+  if (realigns && stays) last.lost = Math.max(0, stages[2].c - last.c);
   return { row, stages: stages.filter(Boolean), delta: realigns && last ? last.p - first.p : null, left: !stays };
+}
+
+/** What the round found, the rectangle made of it, and what the forward wrote there. */
+function copiedFirst({ start, before, origin }, row, kinds, left) {
+  const taken = new Set(origin[row]);
+  const old = start[row]?.owner ?? [];
+  const found = old.length ? still('found', start[row], (slot) => (old[slot] < 0 ? 'pad' : taken.has(slot) ? 'kept' : 'rejected')) : null;
+  const repad = still('repad', before[row]);
+  const fresh = kinds.filter((kind) => kind === 'fresh').length;
+  const written = { ...picture('written', kinds), grown: fresh, old: repad.c };
+  return { row, stages: [found, repad, written].filter(Boolean), delta: found ? repad.p - found.p : null, left };
 }
 
 /** What the forward left in a slot of the row. */
@@ -44,7 +58,8 @@ function kindNow({ after, rows, i, kinds }, origin, slot) {
 }
 
 function still(key, map, kind = (slot) => (map.owner[slot] < 0 ? 'pad' : map.visible[slot] ? 'kept' : 'hole')) {
-  return picture(key, map.owner.map((owner, slot) => kind(slot)), Math.max(0, map.owner.indexOf(0)));
+  const padsSeen = map.owner.filter((owner, slot) => owner < 0 && map.visible[slot]).length;
+  return { ...picture(key, map.owner.map((owner, slot) => kind(slot)), Math.max(0, map.owner.indexOf(0))), padsSeen };
 }
 
 /** The content of a row without its pads, moved to the left. */

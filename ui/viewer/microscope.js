@@ -1,9 +1,10 @@
 // The microscope: opens in place under the clock and shows what one round does to every row of both lanes.
 
+import { costWords } from './copy_cost.js';
 import { frameAt } from './fold.js';
 import { stagesOf } from './micro_layout.js';
 import { el, svg } from './svg.js';
-import { t, laneLong, rowName } from './strings.js';
+import { t, tn, laneLong, rowName } from './strings.js';
 
 const [STRIP, GAP] = [14, 12];
 const MARKS = { rejected: (x, w) => `M${x} 1l${w} ${STRIP - 2}m0 ${2 - STRIP}l${-w} ${STRIP - 2}`, fresh: (x, w) => `M${x} ${STRIP - 3}h${w}`, hole: (x, w) => `M${x + w / 2 - 1} ${STRIP / 2}h2` };
@@ -30,7 +31,7 @@ export function mountMicroscope(at, store) {
     const lanes = [...new Set([state.left, state.right])];
     const widest = Math.max(1, ...lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages }) => stages.map(({ width }) => width))));
     const stages = [...new Set(lanes.flatMap((lane) => rowsOf(state, lane).flatMap(({ stages: own }) => own.map(({ key: name }) => name))))];
-    terms.replaceChildren(...stages.map((name) => el('span', {}, el('b', {}, t(`micro.stage.${name}`)), `: ${t(`micro.why.${name}`)}`)));
+    terms.replaceChildren(...stages.map((name) => el('span', {}, el('b', {}, t(`micro.stage.${name}`)), `: ${t(`micro.why.${name}`)}`)), ...(stages.includes('repad') ? [el('span', {}, t('micro.letters'))] : []));
     body.replaceChildren(...lanes.map((lane) => laneBlock(state, lane, widest)));
   }
 
@@ -56,7 +57,7 @@ function rowsOf({ fold, step }, lane) {
 function laneBlock(state, lane, widest) {
   const rows = rowsOf(state, lane);
   const frame = frameAt(state.fold.lanes[lane], state.step);
-  const what = !rows.length ? t('micro.idle') : frame.bytes ? t('micro.bytes', { n: frame.bytes.toLocaleString('en') }) : t('micro.nothing');
+  const what = !rows.length ? t('micro.idle') : costWords(state.fold.header, frame) || t('micro.nothing');
   return el('section', { 'data-lane': lane }, el('h3', {}, laneLong(lane), el('small', {}, what)), ...rows.map((row) => rowBlock(row, widest)));
 }
 
@@ -66,22 +67,25 @@ function rowBlock(row, widest) {
   return el('div', { class: 'r-microrow', 'data-row': row.row, role: 'group', 'aria-label': t('micro.row', { row: row.row + 1, stages: spoken }) },
     el('b', {}, rowName(row.row)),
     el('ol', { 'aria-hidden': 'true' }, ...row.stages.map((stage, n) => el('li', { 'data-stage': stage.key },
-      el('span', {}, t(`micro.stage.${stage.key}`)), drawing(stage, row.stages[n + 1], widest), el('output', { class: row.delta !== null && ticked(stage) ? 'right' : '' }, facts[n])))),
+      el('span', {}, t(`micro.stage.${stage.key}`)), drawing(stage, row.stages[n + 1], widest), el('output', { class: row.delta === null || !isRectangle(stage) ? '' : ticked(stage) ? 'right' : 'wrong' }, facts[n])))),
     row.left ? el('p', { class: 'r-note' }, t('micro.left')) : null);
 }
 
 const isRectangle = ({ key }) => key === 'before' || key === 'repad';
 
-/** Whether a rectangle's equation holds. */
-const ticked = (stage) => isRectangle(stage) && !stage.holes && stage.p + stage.c === stage.width;
+/** Whether a rectangle's equation holds, with all of the row's entries in it and no pad seen. */
+const ticked = (stage) => isRectangle(stage) && !stage.holes && !stage.lost && !stage.padsSeen && stage.p + stage.c === stage.width;
 
 function factsOf(stage, { delta, stages }) {
-  const { key, p, c, width, holes, grown, old } = stage;
-  const four = stages.some((other) => other.key === 'unpad');
-  if (key === 'append') return t('micro.grown', { c: old, n: grown, sum: c });
+  const { key, p, c, width, holes, grown, old, lost, padsSeen } = stage;
+  const four = stages.some((other) => other.key === 'repad' || other.key === 'unpad');
+  if (grown !== undefined) return t('micro.grown', { c: old, n: grown, sum: c });
   if (key === 'unpad') return t('micro.content', { c });
+  if (key === 'found') return holes ? t('micro.found', { c, holes }) : t('micro.content', { c });
   if (!four) return holes ? t('micro.holes', { c, holes }) : t('micro.content', { c });
+  const off = [lost && tn('micro.lost', lost), padsSeen && tn('micro.padsSeen', padsSeen)].filter(Boolean);
   const sum = t('micro.rectangle', { p, c, sum: p + c }) + (p + c === width ? t('micro.equalsL') : t('micro.notL', { width })) + (ticked(stage) ? ' ✓' : ' ✗');
+  if (off.length) return [sum, ...off].join(', ');
   return key === 'repad' ? `${sum}, ${delta ? t('micro.delta', { delta: `${delta > 0 ? '+' : '−'}${Math.abs(delta)}` }) : t('micro.stays')}` : sum;
 }
 

@@ -2,7 +2,8 @@
 
 import { lastStep, laneGap, rowOrder } from './clock.js';
 import { otherLane } from './repair.js';
-import { firstWrong, ribbonOf } from './gaps.js';
+import { firstViolation, firstWrong, ribbonOf } from './gaps.js';
+import { reasonOf } from './reason.js';
 import { countEqual } from './verdict.js';
 import { quoted } from './pieces.js';
 import { t, tn, laneLong } from './strings.js';
@@ -11,7 +12,7 @@ export function narrate(state) {
   const { fold, left, right, step } = state;
   if (!fold?.lanes[left]?.frames.length && !fold?.lanes[right]?.frames.length) return t('sayWait');
   if (right.endsWith('_repaired')) return healed(state);
-  return wrongHere(state) ?? theEnd(state) ?? (step === 0 ? prefill(state) : firstTear(state)) ?? plainRound(state);
+  return wrongHere(state) ?? brokenHere(state) ?? theEnd(state) ?? (step === 0 ? prefill(state) : firstTear(state)) ?? plainRound(state);
 }
 
 const rowName = (row) => t('rowInText', { n: row + 1 });
@@ -26,13 +27,31 @@ function wrongHere(state) {
   const row = rowsOf(state).find((r) => firstWrong(fold, right, r)?.step === step);
   if (row === undefined) return null;
   const { expected, actual, verdict, index } = firstWrong(fold, right, row);
-  const gaps = ribbonOf(fold, right, row, step).gaps.filter((gap) => gap.before < index);
-  if (verdict !== 'bug' || !gaps.length) return null;
+  const gaps = ribbonOf(fold, right, row, step)?.gaps.filter((gap) => gap.before < index) ?? []; // no ribbon where its prompt is not seen
   const end = t('endToken');
+  const values = { step, row: rowName(row), right: laneLong(right), actual: quoted(actual, fold, end), expected: quoted(expected, fold, end) };
+  const broken = firstViolation(fold, right, row);
+  if (verdict === 'bug' && broken && broken.invariant !== 'contiguity') {
+    return t('sayWrongBy', { ...values, what: t(`invariant.${broken.invariant}`), broke: broken.step, why: reasonOf(fold, right, row, broken) });
+  }
+  if (verdict !== 'bug' || !gaps.length) return null;
   return t('sayWrong', {
-    step, row: rowName(row), right: laneLong(right), actual: quoted(actual, fold, end), expected: quoted(expected, fold, end),
+    ...values,
     tears: tn('tears', gaps.length), places: tn('places', gaps.reduce((sum, gap) => sum + gap.size, 0)),
   });
+}
+
+/** The round in which a row's first invariant breaks. A gap has sentences of its own. */
+function brokenHere(state) {
+  const { fold, left, right, step } = state;
+  for (const lane of new Set([right, left])) {
+    const row = rowsOf(state).find((r) => firstViolation(fold, lane, r)?.step === step);
+    const broken = row === undefined ? null : firstViolation(fold, lane, row);
+    if (broken && broken.invariant !== 'contiguity') {
+      return t('sayBroken', { step, row: rowName(row), lane: laneLong(lane), what: t(`invariant.${broken.invariant}`), why: reasonOf(fold, lane, row, broken) });
+    }
+  }
+  return null;
 }
 
 /** The last round of a finished pair that disagrees: what came out, and what to try. */
@@ -57,8 +76,8 @@ function firstTear(state) {
   const { fold, left, right, step } = state;
   const gap = laneGap(fold, right);
   if (!gap || gap.step !== step || laneGap(fold, left)) return null;
-  const tear = ribbonOf(fold, right, gap.row, step).gaps.find((found) => found.before === gap.index);
-  if (!tear.dead.some((dead) => dead.kind === 'rejected')) return null;
+  const tear = ribbonOf(fold, right, gap.row, step)?.gaps.find((found) => found.before === gap.index);
+  if (!tear?.dead.some((dead) => dead.kind === 'rejected')) return null;
   return t('sayFirstGap', { step, left: laneLong(left), right: laneLong(right), row: rowName(gap.row), places: tn('places', gap.size) });
 }
 

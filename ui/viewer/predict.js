@@ -1,7 +1,7 @@
 // Break it yourself: a live run with one fault stops before its first round until somebody has said which invariant will
 // light; then it goes on, and the first violation is set beside the bet.
 
-import { placeOf, violationTable } from './drop_report.js';
+import { violationTable } from './drop_report.js';
 import { lastStep } from './clock.js';
 import { countEqual } from './verdict.js';
 import { el } from './svg.js';
@@ -9,7 +9,7 @@ import { t, laneLong } from './strings.js';
 
 const INVARIANTS = ['kv', 'contiguity', 'mask', 'input', 'emission', 'rectangle'];
 
-/** `page.faults`: lane name -> what its fault does; `act` = {jump(step, row, cell, lane)}. */
+/** `page.faults`: lane name -> what its fault does; `act` = {violation(lane, first)}: shows where it broke. */
 export function mountPredict(at, store, page, act) {
   const title = el('h2', { tabindex: -1, id: 'r-predict-title' }, t('predict.title'));
   const close = el('button', { type: 'button', class: 'r-tool', 'aria-label': t('close'), title: t('close'), onclick: () => shut() }, '×');
@@ -67,14 +67,14 @@ export function mountPredict(at, store, page, act) {
       const lit = first ? t('predict.lit', { what: nameOf(first.invariant), step: first.step }) : t('predict.nothing');
       said.textContent = [bet, lit, verdict, judged ? t('predict.text', countEqual(fold, now.lane)) : ''].filter(Boolean).join(' ');
       options.querySelector(`[data-value="${first?.invariant ?? 'none'}"]`).classList.add('lit');
-      if (first && !found.childElementCount) found.replaceChildren(...lightOf(fold, first));
+      if (first && !found.childElementCount) found.replaceChildren(...lightOf(first));
     }
     now.told = judged;
   }
 
-  function lightOf(fold, first) {
+  function lightOf(first) {
     const { lane } = now;
-    const show = el('button', { type: 'button', class: 'r-text', onclick: () => act.jump(...placeOf({ fold }, { lane, first }), lane) }, t('predict.show'));
+    const show = el('button', { type: 'button', class: 'r-text', onclick: () => act.violation(lane, first) }, t('predict.show'));
     return [el('div', { class: 'r-scroll' }, violationTable(first)), el('p', { class: 'r-found' }, `${first.message}. `, show)];
   }
 

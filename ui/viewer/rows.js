@@ -37,7 +37,7 @@ function block(state, row, lanes, act) {
 function laneBlock(fold, lane, row, side) {
   const note = laneNote(lane);
   return el('div', { class: `r-lane ${side}`, 'data-lane': lane, 'data-row': row },
-    el('div', { class: 'r-name' }, laneName(lane), note && el('small', {}, note), el('small', { class: 'r-done' }), el('span', { class: 'r-from' })),
+    el('div', { class: 'r-name' }, laneName(lane), note && el('small', {}, note), el('small', { class: 'r-done' }), el('small', { class: 'r-offset' }), el('span', { class: 'r-from' })),
     el('div', { class: 'r-draw' }),
     el('div', { class: 'r-verdict' }),
     fold.lanes[lane] ? buildWords(fold, lane, row) : el('div', { class: 'r-words' }));
@@ -48,10 +48,18 @@ function drawLane(node, state, plan, row, act) {
   const ribbon = plan.ribbons[`${lane}/${row}`];
   node.querySelector('.r-draw').replaceChildren(ribbon ? drawRibbon(ribbon) : el('span', { class: 'r-empty' }, t('empty')));
   node.querySelector('.r-done').textContent = ribbon?.done ? t(state.fold.lanes[lane]?.rows[row].done === 'stopped' ? 'stoppedRow' : 'doneRow') : ''; // it holds its last state
+  drawOffset(node.querySelector('.r-offset'), ribbon);
   // where there is no chip to say it: from which position on a long ribbon is shown
   node.querySelector('.r-from').textContent = ribbon?.x0 > 0 && plan.geo.phone ? t('from', { x: ribbon.x0 }) : '';
   if (state.fold.lanes[lane]) drawWords(node.querySelector('.r-words'), state.fold, lane, row, state.step);
   drawVerdict(node.querySelector('.r-verdict'), state, lane, row, ribbon, act);
+}
+
+/** By how much all positions of the row are shifted: the ruler counts from the prompt's end, so the ribbon cannot show it. */
+function drawOffset(node, ribbon) {
+  const n = ribbon ? ribbon.origin - ribbon.prompt : 0;
+  node.textContent = n ? t('offset', { by: n > 0 ? `+${n}` : `−${-n}` }) : '';
+  node.title = n ? t('offsetWhy', { n: Math.abs(n) }) : '';
 }
 
 /** The verdict of the whole run; muted until the clock has reached what it speaks of. */

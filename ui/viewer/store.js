@@ -10,6 +10,7 @@ export const INITIAL = {
   row: 0, //            selected row id
   cell: null, //        pinned {lane, row, index}; index = content token index
   note: null, //        a note pinned to a cell: {lane, row, index, text}
+  broken: null, //      an invariant's violation that is being shown: {lane, row, slot, step}
   hover: null, //       the same, under the pointer or the keyboard
   view: 'kinds', //     open tensor view: one of views.js
   tensorsOpen: false,

@@ -11,10 +11,10 @@ import { WHAT_IF } from './strings_what_if.js';
 const EN = {
   language: 'en',
   stage: 'Batch speculative decoding, round by round',
-  lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'Seen', pads_counted: 'Shifted' },
-  laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads not masked', pads_counted: 'pads counted' },
+  lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'DSD', pads_counted: 'DSD' },
+  laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads seen', pads_counted: 'pads counted' },
   laneWith: '{lane} ({note})',
-  laneLong: { bsp_repaired: 'BSP with its position ids repaired', pads_seen: 'Pads seen', pads_counted: 'Pads counted' },
+  laneLong: { bsp_repaired: 'BSP with its position ids repaired' },
 
   claim: 'Same model, same prompts.', claimStopped: 'Stopped: only the tokens written so far are compared.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
@@ -22,8 +22,14 @@ const EN = {
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
   claimWait: '{lane}: checking…', claimNotCompared: '{lane}: not compared with the row run alone.',
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
-  gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and counts on, so its position ids have gaps.',
+  gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and counts on, and counts the pads after a prompt too, so its position ids have gaps.',
   gistOther: 'Both lanes decode the same prompts with the same model; every row is compared with the same row run alone.',
+  method: {
+    autoregressive: 'Alone writes one token per pass, without drafts.', eqspec: 'EQSPEC takes rejected drafts out of memory and shifts rows after every round, so that the batch stays a rectangle.',
+    exspec: 'EXSPEC decodes rows of equal length together: such a group shifts nothing while its rows accept alike; else it realigns before its pass.',
+    slots: 'SLOTS gives every row its own place in memory and never moves an entry.', rollback: 'Rollback lets every row keep only as many drafts as the slowest row.',
+    bsp: 'BSP hides rejected drafts and pads, and counts on over them.', dsd: 'DSD keeps nothing in memory and feeds whole rows again every round.',
+  },
   claimNone: 'A correct and a broken way to decode a batch.',
 
   theme: 'Dark or light',
@@ -33,8 +39,9 @@ const EN = {
   foldPrompts: 'Fold the prompts', unfoldPrompts: 'Show the prompts',
   prompt: 'prompt · {n}',
   from: '… from {x}',
-  ruler: 'position id',
-  rulerZero: 'counted from the end of each prompt',
+  ruler: 'position after prompt',
+  rulerZero: 'position id, counted from the end of each prompt',
+  offset: 'all {by}', offsetWhy: 'every position id of this row is {n} away from its place in the row',
   against: 'against the row run alone',
   tearHint: '{n} positions skipped: {rejected} rejected drafts, {pads} pads or unused draft slots',
   seamHint: '{n} dead slots in memory here; no position counts them',
@@ -101,9 +108,26 @@ const EN = {
   ended: '{lane} is finished',
   pending: '{lane} is not there yet',
   sayFirstGap: 'Round {step}, the first gap: {left} removes the rejected drafts of {row}; {right} only masks them and feeds the next token {places} too far.',
-  sayWrong: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. It was chosen behind {tears}, {places} skipped in all: new tokens are fine among themselves, but the model hears every older one as too far away.',
-  sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the holes? Repair only the position ids and see.',
-  sayHealed: 'Same holes, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
+  sayWrong: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. When it was chosen, the row had {tears}, {places} skipped in all: new tokens are fine among themselves, but the model hears every older one as too far away.',
+  sayWrongBy: 'Round {step}, {row}: {right} writes {actual}; alone, the row writes {expected}. First broken: {what}, in round {broke}. {why}',
+  sayBroken: 'Round {step}, {row}: in {lane} the {what} invariant breaks. {why}',
+  cost: {
+    n: { one: '{n} entry', other: '{n} entries' }, entries: '{entries} × {each} bytes = {bytes} bytes', bytes: '{bytes} bytes',
+    total: 'Copied {total}: {why}.', part: '{n} {why}', and: ', ',
+    why: {
+      realign: 'to shift rows (the copy reads every row, also one that stays)', compact: 'to cut out a row that left (the copy reads the others)',
+      grow: 'to enlarge a full buffer (the copy reads all of it)', join: 'from the store into one rectangle', split: 'back into the store', crop: 'to cut the end off',
+    },
+    avoided: 'A copy of everything would have read {bytes} bytes more.', avoidedAll: 'Nothing is copied; a copy of everything would have read {bytes} bytes.',
+  },
+  reason: {
+    maskLeft: 'In round {step} the mask moved {n} slots to the left, the entries did not.', maskRight: 'In round {step} the mask moved {n} slots to the right, the entries did not.',
+    list: 'So the model {list}.', and: ' and ', other: 'There: {told}.',
+    pads: { one: 'reads {n} pad as a word', other: 'reads {n} pads as words' }, stale: { one: 'reads {n} rejected entry', other: 'reads {n} rejected entries' },
+    hidden: { one: 'misses {n} entry that is hidden', other: 'misses {n} entries that are hidden' }, gone: { one: 'misses {n} entry that is gone', other: 'misses {n} entries that are gone' },
+  },
+  sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the dead slots? Repair only the position ids and see.',
+  sayHealed: 'Same dead slots, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
   sayWait: 'Waiting for the first round.',
 
   stopNote: 'BSP already stops where it should in this run, so position ids are its only defect. Repaired, does it match?',
@@ -116,7 +140,7 @@ const EN = {
   table: 'Round {step} in numbers',
   tableHead: ['Lane', 'Row', 'Drafted', 'Accepted', 'New tokens', 'Position of the next token', 'Expected', 'Against the row alone'],
 
-  cell: '{lane}, row {row}, token {n} {word}: id {id}, position {position}, expected {expected}, slot {slot}, written in round {born} ({kind}).',
+  cell: '{lane}, row {row}, token {n} {word}: id {id}, position {position}, expected {expected}, slot {slot}, chosen in round {born} ({kind}).',
   cellNew: '{lane}, row {row}, token {n} {word}: id {id}, chosen in round {born} ({kind}), not fed yet: no position, no slot.',
   cellPrompt: '{lane}, row {row}, prompt token {n} {word}: id {id}, position {position}, slot {slot}.',
   tokenKind: { accepted: 'accepted draft', bonus: 'bonus', correction: 'correction', residual: 'residual', prefill: 'first token', prompt: 'prompt', 'mismatch kept': 'kept although the target disagrees' },
@@ -153,8 +177,8 @@ const EN = {
 
   inspect: {
     title: 'token {n}, {lane}, row {row}', titlePrompt: 'prompt token {n}, {lane}, row {row}',
-    round: 'as it is after round {step}', later: 'not written before round {born}',
-    previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which wrote it',
+    round: 'as it is after round {step}', later: 'not chosen before round {born}',
+    previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which chose it',
     group: { token: 'Token', origin: 'Where it comes from', memory: 'In memory after round {step}', verdict: 'What the target said' },
     term: {
       id: 'id', bytes: 'raw bytes', index: 'place in the text', kind: 'kind', drafted: 'drafted', q: 'q, the drafter’s probability',

@@ -7,7 +7,9 @@
 //   mask       z = 1 where the query of that line may attend to the slot, 0 where not
 //   gaps, owners: see tensor_layers.js
 //   move       z = code of MOVE, two lines per row: `fed` above, `after` below; `origin` = slot it came from
+//              (a lane that copies first: `start` above, `before` below)
 
+import { costWords } from './copy_cost.js';
 import { maskOf as rowMask } from './fold.js';
 import { gapsOf, ownersOf } from './tensor_layers.js';
 
@@ -122,9 +124,10 @@ export function positionsOf(fold, lane, frame, axis = axisOf([frame])) {
   return out;
 }
 
-/** z [rows * queries][S] of 0/1, row by row. A prefill shows only each row's last query, as `lines` says. */
+/** z [rows * queries][S] of 0/1, row by row. A prefill shows only each row's last query, as `lines` says.
+ *  `padSeen` {row: slots of pads that the mask shows}. */
 export function maskOf(fold, lane, frame, axis = axisOf([frame])) {
-  const [z, lines, prefill] = [[], [], isPrefill(frame)];
+  const [z, lines, prefill, padSeen] = [[], [], isPrefill(frame), {}];
   for (const row of axis.rows) {
     const i = frame.rows.indexOf(row);
     const m = at(frame.fed, row);
@@ -135,21 +138,29 @@ export function maskOf(fold, lane, frame, axis = axisOf([frame])) {
       lines.push({ row, query });
       z.push(full[query] ?? nulls(frame.width));
     }
+    padSeen[row] = new Set(m?.owner.flatMap((owner, slot) => (owner < 0 && m.visible[slot] ? [slot] : [])) ?? []);
   }
-  return { z, lines, queries: axis.queries };
+  return { z, lines, queries: axis.queries, padSeen };
 }
 
-/** z [2 * rows][slots] of MOVE codes: line 2r the entries of `fed` by their fate, line 2r + 1 those of `after`.
- *  `origin` [rows][width_after]: fed slot each entry came from, -1 none. `shift` {row: [signed deltas]};
- *  `gone`: rows that ended in this step, whose entries the copy leaves behind. */
+/** The two maps between which a frame's copy lies: around the clean-up, or ahead of the forward. */
+export const copyOf = (frame) => (frame.ahead ? [frame.start, frame.before] : [frame.fed, frame.after]);
+
+/** z [2 * rows][slots] of MOVE codes: line 2r the entries of `fed` by their fate, line 2r + 1 those of `after` (of `start`
+ *  and `before` where the copy goes ahead).
+ *  `origin` [rows][slots]: upper slot each entry came from, -1 none. `shift` {row: [signed deltas]}; `runs`
+ *  [row, from, to, length] of what shifts; `gone`: rows that ended in this step, whose entries the copy leaves behind. */
 export function moveOf(fold, lane, frame, axis = axisOf([frame])) {
-  const { width_after: widthAfter, bytes, avoided, moves } = frame;
-  const out = { z: [], origin: [], shift: {}, gone: [], dead: 0, codes: MOVE, widthAfter, bytes, avoided };
+  const { ahead, bytes } = frame;
+  const [above, below] = copyOf(frame);
+  const widthOf = (maps) => Math.max(0, ...frame.rows.map((row) => at(maps, row)?.owner.length ?? 0));
+  const [width, widthAfter] = ahead ? [widthOf(above), widthOf(below)] : [frame.width, frame.width_after];
+  const out = { z: [], origin: [], shift: {}, runs: [], gone: [], dead: 0, codes: MOVE, ahead, widthAfter, bytes, cost: costWords(fold.header, frame) };
   for (const row of axis.rows) {
-    const [fed, after] = [at(frame.fed, row), at(frame.after, row)];
-    const kinds = kindsOfRow(lane, frame, row) ?? [];
+    const [fed, after] = [at(above, row), at(below, row)];
+    const kinds = (ahead ? fed?.owner.map((owner) => (owner < 0 ? KIND.pad : KIND.kept)) : kindsOfRow(lane, frame, row)) ?? [];
     const origin = fed && after ? originOf(frame, row, fed, after, kinds) : nulls(widthAfter);
-    const fate = fed ? kinds.map((kind) => (kind === KIND.pad ? MOVE.pad : MOVE.dropped)) : nulls(frame.width);
+    const fate = fed ? kinds.map((kind) => (kind === KIND.pad ? MOVE.pad : MOVE.dropped)) : nulls(width);
     const now = origin.map((from, slot) => {
       if (from === null || from < 0) return from === null ? null : MOVE.pad;
       fate[from] = after.visible[slot] ? [MOVE.left, MOVE.stays, MOVE.right][Math.sign(slot - from) + 1] : MOVE.dead;
@@ -159,7 +170,9 @@ export function moveOf(fold, lane, frame, axis = axisOf([frame])) {
     out.dead += now.filter((code) => code === MOVE.dead).length;
     out.z.push(fate, now);
     out.origin.push(origin);
-    out.shift[row] = [...new Set(moves.filter((move) => move[0] === row).map(([, from, to]) => to - from))];
+    const runs = ahead ? runsOf(row, origin) : frame.moves.filter((move) => move[0] === row);
+    out.shift[row] = [...new Set(runs.map(([, from, to]) => to - from))];
+    out.runs.push(...runs);
   }
   return out;
 }
@@ -170,6 +183,18 @@ function originOf(frame, row, fed, after, kinds) {
   const copied = at(frame.origin, row); // as long as `after`, unless the copy only made room before the forward
   const from = copied?.length === after.owner.length ? copied : after.owner.map((_, slot) => (same(slot) ? slot : -1));
   return from.map((slot) => (slot >= 0 && kinds[slot] !== KIND.pad ? slot : -1));
+}
+
+/** An origin as moves [row, from, to, length]. */
+function runsOf(row, origin) {
+  const runs = [];
+  origin.forEach((from, to) => {
+    const last = runs.at(-1);
+    if (from === null || from < 0) return;
+    if (last && from === last[1] + last[3] && to === last[2] + last[3]) last[3] += 1;
+    else runs.push([row, from, to, 1]);
+  });
+  return runs;
 }
 
 function nulls(width) {

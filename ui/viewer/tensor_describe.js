@@ -1,9 +1,9 @@
 // Sentences about a step's tensors: headline, facts, gutter, tooltip, the label of a plot. Numbers come from the matrices.
 
 import { laneName, laneNote, rowName } from './strings.js';
-import { at, isPrefill, KIND, MOVE } from './tensor_data.js';
+import { at, copyOf, isPrefill, KIND, MOVE } from './tensor_data.js';
 import { OWNER } from './tensor_layers.js';
-import { say, sayCount, signed, size } from './tensor_words.js';
+import { say, sayCount, signed } from './tensor_words.js';
 
 const nameOf = (codes, code) => Object.keys(codes).find((name) => codes[name] === code);
 const count = (z, code) => z.reduce((sum, row) => sum + row.filter((c) => c === code).length, 0);
@@ -27,12 +27,16 @@ export function factOf(tensor, kinds, frame) {
   const n = (name) => count(kinds.z, KIND[name]);
   if (tensor.view === 'mask') {
     const queries = tensor.z.filter((line) => line[0] !== null).length;
-    return say(isPrefill(frame) ? 'maskPrefill' : 'maskFact', { n: queries, pads: n('pad'), holes: n('hole') });
+    const seen = Object.values(tensor.padSeen).reduce((sum, { size: pads }) => sum + pads, 0);
+    const fact = say(isPrefill(frame) ? 'maskPrefill' : 'maskFact', { n: queries, pads: n('pad') - seen, holes: n('hole') });
+    return seen ? `${fact} ${sayCount('padsSeen', seen)}` : fact;
   }
   if (tensor.view === 'move') return moveFact(tensor);
   if (tensor.view === 'owners') {
-    const [wrong, hidden] = [count(tensor.z, OWNER.rejected), count(tensor.z, OWNER.hole)];
-    return say(wrong ? 'ownersWrong' : 'ownersRight', { wrong, hidden });
+    const [wrong, hidden, seen] = [OWNER.rejected, OWNER.hole, OWNER.dropped].map((code) => count(tensor.z, code));
+    const lost = Object.values(tensor.own).reduce((sum, [held, fed]) => sum + fed - held, 0);
+    const bad = [wrong && say('ownersWrong', { wrong, hidden }), seen && sayCount('padsSeen', seen), lost && sayCount('lost', lost)].filter(Boolean);
+    return bad.length ? bad.join(' ') : say('ownersRight', { hidden });
   }
   if (['positions', 'gaps'].includes(tensor.view)) {
     if (!tensor.gaps.length) return say('noGap');
@@ -44,11 +48,10 @@ export function factOf(tensor, kinds, frame) {
   return say('kindsFact', { slots, pads: n('pad'), holes: n('hole'), accepted, rejected: n('rejected'), filler: n('filler') });
 }
 
-function moveFact({ shift, dead, bytes, avoided, gone }) {
+function moveFact({ shift, dead, bytes, cost, gone, ahead }) {
   const moved = Object.values(shift).filter((deltas) => deltas.some(Boolean)).length;
   const what = moved ? sayCount('shifted', moved) : !dead ? say('unshifted') : bytes ? sayCount('deadKept', dead) : sayCount('dead', dead);
-  const cost = bytes || avoided ? say('bytes', { bytes: size(bytes), avoided: size(avoided) }) : '';
-  return [what, cost, ...gone.map((row) => say('gone', { row: rowName(row) }))].filter(Boolean).join(' ');
+  return [ahead ? say('ahead') : '', what, cost, ...gone.map((row) => say('gone', { row: rowName(row) }))].filter(Boolean).join(' ');
 }
 
 /** The short text right of each row: {row: text}. A row outside the batch has ended, or waits for its turn. */
@@ -88,8 +91,9 @@ export function describe({ fold, frame, tensor, kinds, row, line, slot, query })
   }
   const n = tensor.rows.indexOf(row);
   const later = tensor.view === 'move' && line % 2 === 1;
-  const m = at(later ? frame.after : frame.fed, row);
-  const chosen = !later && kinds.chosen.find((c) => c.row === row && c.slot === slot);
+  const first = tensor.view === 'move' && frame.ahead && !later; // what the round found: this forward's kinds are not of it
+  const m = at(tensor.view === 'move' ? copyOf(frame)[later ? 1 : 0] : frame.fed, row);
+  const chosen = !later && !first && kinds.chosen.find((c) => c.row === row && c.slot === slot);
   if (chosen) {
     put('token', token(fold, chosen.id));
     put('kind', say('chosenNow', { kind: say(`chosen.${chosen.kind}`) }));
@@ -105,7 +109,7 @@ export function describe({ fold, frame, tensor, kinds, row, line, slot, query })
   if (m.position[slot] >= 0) put('position', positionWords(m, slot, fold));
   if (tensor.view === 'mask') put('mask', say(tensor.z[line][slot] ? 'attends' : 'attendsNot'));
   else put('visible', say(m.visible[slot] ? 'yes' : 'no'));
-  if (!later) put('kind', say(`kind.${nameOf(KIND, kinds.z[n][slot])}`));
+  if (!later && !first) put('kind', say(`kind.${nameOf(KIND, kinds.z[n][slot])}`));
   if (tensor.view === 'owners') put('state', say(`owns.${nameOf(OWNER, tensor.z[line][slot])}`));
   if (tensor.view === 'gaps' && tensor.z[line][slot]) put('gap', signed(tensor.z[line][slot]));
   if (tensor.view === 'move') put('move', moveWords(tensor, n, line, slot));

@@ -27,7 +27,7 @@ export function figureOf({ frame, tensor, kinds, geometry, theme, scale }) {
       if (lines.x.length) data.push(stroke(`${name} ${layer}`, lines, axes, color, width));
     }
     const frames = tensor.view === 'kinds' ? chosenBoxes(tensor, zone, geometry) : ['positions', 'gaps'].includes(tensor.view) ? gapBars(tensor, zone) : line();
-    if (name === 'over' && tensor.view === 'move') arrows(frames, tensor, frame, zone);
+    if (name === 'over' && tensor.view === 'move') arrows(frames, tensor, zone);
     if (name === 'over' && geometry.per > 1) data.push(stroke('over rows', rowLines(tensor.z, zone, geometry.per), axes, theme.frame, 1.6));
     if (frames.x.length) data.push(stroke(`${name} lines`, frames, axes, theme.ink, corner ? 1.8 : 1.3));
   }
@@ -61,8 +61,8 @@ function gapBars(tensor, zone) {
 }
 
 /** For each copied run that shifts: arrows from its first, middle and last entry as fed to where they are now. */
-function arrows(out, tensor, frame, zone) {
-  for (const [row, from, to, length] of frame.moves) {
+function arrows(out, tensor, zone) {
+  for (const [row, from, to, length] of tensor.runs) {
     const n = zone.lines.indexOf(tensor.rows.indexOf(row) * 2);
     if (from === to || n < 0) continue;
     for (const step of new Set([0, length >> 1, length - 1])) {

@@ -4,8 +4,8 @@
 //   owners  z = code of OWNER per slot of `frame.fed`; an entry is right when it is visible, the only one of its token,
 //           and holds that token's id
 
-/** z codes of the owners view; the names are those of the colours. */
-export const OWNER = { pad: 0, kept: 1, hole: 2, rejected: 3 };
+/** z codes of the owners view; the names are those of the colours. `dropped`: a pad that the mask shows. */
+export const OWNER = { pad: 0, kept: 1, hole: 2, rejected: 3, dropped: 4 };
 
 /** z [rows][S]; `gaps` as in the positions view. */
 export function gapsOf(frame, axis, gaps) {
@@ -26,7 +26,7 @@ export function ownersOf(lane, frame, axis) {
     const known = m ? knownIds(lane, frame, row) : [];
     const seen = new Set();
     out.z.push(m ? m.owner.map((owner, slot) => {
-      if (owner < 0) return OWNER.pad;
+      if (owner < 0) return m.visible[slot] ? OWNER.dropped : OWNER.pad;
       if (!m.visible[slot]) return OWNER.hole;
       if (seen.has(owner) || m.token[slot] !== known[owner]) return OWNER.rejected;
       seen.add(owner);

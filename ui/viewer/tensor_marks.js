@@ -18,7 +18,9 @@ export const KIND_MARKS = {
   [KIND.pad]: ['faint', SLASH], [KIND.rejected]: ['ink', CROSS], [KIND.hole]: ['dots', DOT], [KIND.filler]: ['ink', DASH],
   [KIND.refed]: ['ink', RING], [KIND.pending]: ['ink', DIAMOND], [KIND.cut]: ['ink', SLASH.concat(DASH)],
 };
-export const OWNER_MARKS = { [OWNER.pad]: ['faint', SLASH], [OWNER.hole]: ['dots', DOT], [OWNER.rejected]: ['ink', CROSS] };
+export const OWNER_MARKS = { [OWNER.pad]: ['faint', SLASH], [OWNER.hole]: ['dots', DOT], [OWNER.rejected]: ['ink', CROSS], [OWNER.dropped]: ['ink', CROSS] };
+export const SEEN_PAD = 'seen pad'; // in the mask view: a pad that a query may attend to
+export const MASK_MARKS = { [KIND.pad]: KIND_MARKS[KIND.pad], [KIND.hole]: KIND_MARKS[KIND.hole], [SEEN_PAD]: ['ink', CROSS] };
 export const MOVE_MARKS = { [MOVE.pad]: ['faint', SLASH], [MOVE.dropped]: ['ink', CROSS], [MOVE.dead]: ['dots', DOT] };
 
 /** Segments of all marked cells of a zone: {ink, dots, inkLight, dotsLight, faint} with x and y for a line trace.

@@ -1,7 +1,7 @@
 // How a view's values become fills, and which code matrix its marks follow.
 
 import { KIND } from './tensor_data.js';
-import { KIND_MARKS, MOVE_MARKS, OWNER_MARKS } from './tensor_marks.js';
+import { KIND_MARKS, MASK_MARKS, MOVE_MARKS, OWNER_MARKS, SEEN_PAD } from './tensor_marks.js';
 import { codeScale, gapColor, gapScale, isDark } from './tensor_theme.js';
 
 const KINDS = Object.keys(KIND);
@@ -45,13 +45,14 @@ function positions(tensor, kinds, theme, scale) {
   };
 }
 
-/** Zeros are marked with their reason, where it is a pad or a hole; the others lie in the query's future. */
+/** Zeros are marked with their reason, where it is a pad or a hole; the others lie in the query's future. A pad that is
+ *  seen is crossed. */
 function mask(tensor, kinds, theme) {
   const codesOf = ({ row }) => kinds.z[tensor.rows.indexOf(row)];
   return {
     heat: { colorscale: [[0, theme.unseen], [0.5, theme.unseen], [0.5, theme.seen], [1, theme.seen]], zmin: 0, zmax: 1 },
-    marks: pick(KIND.pad, KIND.hole),
-    marked: tensor.lines.map((line, n) => tensor.z[n].map((seen, slot) => (seen === 0 ? codesOf(line)[slot] : null))),
+    marks: MASK_MARKS,
+    marked: tensor.lines.map((line, n) => tensor.z[n].map((seen, slot) => (seen === 0 ? codesOf(line)[slot] : seen === 1 && tensor.padSeen[line.row]?.has(slot) ? SEEN_PAD : null))),
     color: (seen) => (seen ? theme.seen : theme.unseen),
   };
 }

@@ -2,7 +2,7 @@
 // selected token, cell cursor. It turns pointer and keys into cells; what a cell means is decided elsewhere.
 
 import { CONFIG } from './plotly.js';
-import { at } from './tensor_data.js';
+import { at, copyOf } from './tensor_data.js';
 import { figureOf } from './tensor_draw.js';
 import { boxOf, cellAt, rowOfLine } from './tensor_layout.js';
 import { el, place } from './tensor_dom.js';
@@ -61,8 +61,8 @@ export function blank(panel, why) {
 
 /** Everything that is not the tensor: cheap DOM boxes over the plot. `cell` is the selected token, `pointed` the one under
  *  the pointer, wherever on the page that is. */
-export function drawOverlay(panel, cell = panel.cell, pointed = panel.pointed) {
-  Object.assign(panel, { cell, pointed });
+export function drawOverlay(panel, cell = panel.cell, pointed = panel.pointed, broken = panel.broken) {
+  Object.assign(panel, { cell, pointed, broken });
   const { model, over } = panel;
   if (!model) return;
   const { geometry } = model;
@@ -73,9 +73,18 @@ export function drawOverlay(panel, cell = panel.cell, pointed = panel.pointed) {
       if (box) boxes.push(place(el('i', name), grown(box, 1)));
     }
   }
+  boxes.push(...violated(panel));
   const box = panel.cursor && boxOf(geometry, 'focus', panel.cursor.line, panel.cursor.slot);
   if (box) boxes.push(place(el('i', 'rg-tn-cursor'), grown(box, 2)));
   over.replaceChildren(...boxes);
+}
+
+/** A frame around the slot where the shown invariant broke, over all lines of its row. */
+function violated({ model: { frame, lane, tensor, geometry }, broken }) {
+  const n = broken?.lane === lane.name && broken.step === frame.step ? tensor.rows.indexOf(broken.row) : -1;
+  if (n < 0) return [];
+  const boxes = ['over', 'focus'].map((zone) => boxOf(geometry, zone, n * geometry.per, broken.slot, geometry.per)).filter(Boolean);
+  return boxes.map((box) => place(el('i', 'rg-tn-broken'), grown(box, 2)));
 }
 
 /** The cells of the selected token in this panel: solid where it is visible, dashed where it is a hidden copy. */
@@ -87,8 +96,11 @@ function marked(panel, cell, name) {
   const cells = (m, line, count) => (m?.owner ?? []).map((owner, slot) => owner === cell.index && {
     line, count, slot, name: `${name}${own}${m.visible[slot] ? '' : ' is-hidden'}`,
   }).filter(Boolean);
-  const [fed, after] = [at(frame.fed, cell.row), at(frame.after, cell.row)];
-  if (tensor.view === 'move') return [...cells(fed, n * 2, 1), ...(tensor.gone.includes(cell.row) ? [] : cells(after, n * 2 + 1, 1))];
+  const fed = at(frame.fed, cell.row);
+  if (tensor.view === 'move') {
+    const [above, below] = copyOf(frame).map((maps) => at(maps, cell.row));
+    return [...cells(above, n * 2, 1), ...(tensor.gone.includes(cell.row) ? [] : cells(below, n * 2 + 1, 1))];
+  }
   const chosen = tensor.chosen?.filter((c) => c.row === cell.row && frame.length[cell.row] - 1 === cell.index) ?? [];
   return [...cells(fed, n * geometry.per, geometry.per), ...chosen.map(({ slot }) => ({ line: n, count: 1, slot, name: name + own }))];
 }
@@ -114,7 +126,7 @@ function tokenOf(panel, { line, slot }) {
   const { frame, tensor, geometry, lane } = panel.model;
   const row = rowOfLine(geometry, line);
   const chosen = tensor.chosen?.some((c) => c.row === row && c.slot === slot);
-  const m = at(panel.view === 'move' && line % 2 ? frame.after : frame.fed, row);
+  const m = at(panel.view === 'move' ? copyOf(frame)[line % 2] : frame.fed, row);
   const index = chosen ? frame.length[row] - 1 : m?.owner[slot] ?? -1;
   return index < 0 ? null : { lane: lane.name, row, index };
 }

@@ -62,7 +62,7 @@ function rowTicks(tensor, zone, name, per) {
     const whole = per === 1 || (name === 'focus' && tensor.view === 'move');
     if (whole) put(label(row), n);
     else if (name === 'focus') put(say('lineQuery', { n: row + 1, q: tensor.lines[l].query }), n);
-    else if (tensor.view === 'move' && zone.ch >= 11) put(say(l % 2 ? 'lineAfter' : 'lineFed', { n: row + 1 }), n);
+    else if (tensor.view === 'move' && zone.ch >= 11) put(say((tensor.ahead ? ['lineFound', 'lineRead'] : ['lineFed', 'lineAfter'])[l % 2], { n: row + 1 }), n);
     else if (l % per === 0) put(label(row), n, per);
   });
   return out;

@@ -17,7 +17,7 @@ const EN = {
 
   view: { kinds: 'Token kinds', positions: 'Position ids', mask: 'Attention mask', move: 'KV move', gaps: 'Gaps', owners: 'KV owner' },
   why: {
-    kinds: 'Every KV slot of this forward: whose entry it is and what became of it. The outlined cell behind the last column is the token just chosen: it has no KV yet.',
+    kinds: 'Every KV slot of this forward: whose entry it is and what became of it. The outlined cell after the last column is the token just chosen: it has no KV yet.',
     positions: 'The position id that each key was rotated with. Colour: how far it is from the row’s own count; a blank row is right. A bar marks a gap.',
     mask: 'One line per query of this forward, row by row: filled where it may attend.',
     gaps: 'How far each visible entry is from the one before it, in positions, minus one: what the model hears as missing. Zero is blank.',
@@ -30,30 +30,32 @@ const EN = {
 
   kind: {
     pad: 'pad', prompt: 'prompt', kept: 'kept', refed: 're-fed last token', accepted: 'accepted now', rejected: 'rejected now',
-    filler: 'filler', hole: 'hole: written, hidden', pending: 'drafted, not judged', cut: 'agreed, then cut', chosen: 'chosen now, no KV yet',
+    filler: 'filler: this row had fewer drafts', hole: 'dead slot: written, hidden', pending: 'drafted, not judged', cut: 'agreed, then cut', chosen: 'chosen now, no KV yet',
   },
   chosen: { b: 'bonus', c: 'correction', r: 'residual', p: 'first token (prefill)' },
   fate: { pad: 'pad', stays: 'stays', right: 'moves right', left: 'moves left', dropped: 'dropped', dead: 'dead: stays, hidden' },
-  sees: { seen: '1: may attend', unseen: '0: may not', pad: '0: pad', hole: '0: hole' },
-  owns: { kept: 'entry of its token', rejected: 'another token’s id, or a second entry', hole: 'hidden', pad: 'no token' },
+  sees: { seen: '1: may attend', unseen: '0: may not', pad: '0: pad', hole: '0: dead slot' },
+  owns: { kept: 'entry of its token', rejected: 'another token’s id, or a second entry', hole: 'dead slot: hidden', pad: 'no token', dropped: 'pad that the mask shows' },
   off: 'off by', by: 'gap', uncounted: 'belongs to no token', gapBar: 'gap',
   gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift', gaps: 'in all', owners: 'its own' },
-  ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineQuery: '{n} q{q}',
+  ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineFound: '{n} found', lineRead: '{n} read', lineQuery: '{n} q{q}',
 
-  kindsFact: '{slots} slots: {pads} pads, {holes} holes, {accepted} accepted, {rejected} rejected, {filler} filler.',
+  kindsFact: '{slots} slots: {pads} pads, {holes} dead slots, {accepted} accepted, {rejected} rejected, {filler} filler.',
   noGap: 'Every row counts without a gap.',
   firstGap: 'First gap: {row}, slot {slot}: position {from} is followed by {to}.',
   moreGaps: 'First gap: {row}, slot {slot}: position {from} is followed by {to}; {n} gaps in all.',
   ownersRight: 'Every visible entry is the only one of its token and holds its id; {hidden} are hidden.',
   ownersWrong: '{wrong} visible entries hold another token’s id or are second ones; {hidden} are hidden.',
-  maskFact: '{n} queries. Hidden from every one: {pads} pads, {holes} holes.',
+  padsSeen: { one: '{n} pad is seen as a word (crossed).', other: '{n} pads are seen as words (crossed).' },
+  lost: { one: '{n} token has no visible entry.', other: '{n} tokens have no visible entry.' },
+  maskFact: '{n} queries. Hidden from every one: {pads} pads, {holes} dead slots.',
   maskPrefill: 'Prefill: only the last query of each row is shown. Hidden from it: {pads} pads.',
-  shifted: { one: '{n} row shifts.', other: '{n} rows shift.' },
+  shifted: { one: 'One row shifts.', other: '{n} rows shift.' },
   unshifted: 'No row shifts.',
   dead: { one: 'Nothing moves: {n} dead slot stays.', other: 'Nothing moves: {n} dead slots stay.' },
   deadKept: { one: 'No row shifts: {n} dead slot is copied along.', other: 'No row shifts: {n} dead slots are copied along.' },
-  bytes: 'Copied {bytes}, avoided {avoided}.',
   gone: '{row} ended and leaves the batch.',
+  ahead: 'Copied before this round’s forward: as the round found it above, as it is read below.',
 
   term: { cell: 'cell', token: 'token', owner: 'owner', position: 'position', mask: 'mask', visible: 'visible', kind: 'kind', move: 'move', state: 'state', gap: 'gap' },
   cell: '{lane}, {row}, slot {slot}', cellQuery: '{lane}, {row}, slot {slot}, query {query}',
@@ -85,11 +87,4 @@ export function sayCount(key, n) {
 
 export function signed(n) {
   return n > 0 ? `+${n}` : n < 0 ? `−${-n}` : '0';
-}
-
-/** 1234567 -> "1.2 MB" (decimal units). */
-export function size(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  const [unit, name] = bytes < 1e6 ? [1e3, 'kB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
-  return `${(bytes / unit).toFixed(1)} ${name}`;
 }

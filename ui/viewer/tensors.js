@@ -47,8 +47,8 @@ export function mountTensors(box, store) {
 function onState(self, state, keys, refresh) {
   if (keys?.has('view')) self.all = false;
   // a token or row chosen elsewhere takes the focus windows along; our own choice leaves them where they are
-  if (keys?.has('cell') && state.cell !== self.own) self.look = { left: null, right: null, row: null };
-  for (const panel of panelsOf(self)) if (panel.key) drawOverlay(panel, state.cell, state.hover);
+  if ((keys?.has('cell') && state.cell !== self.own) || keys?.has('broken')) self.look = { left: null, right: null, row: null };
+  for (const panel of panelsOf(self)) if (panel.key) drawOverlay(panel, state.cell, state.hover, state.broken);
   const idle = ['hover', 'playing', 'speed', 'message', 'touched', 'unfolded'];
   if (!keys || [...keys].some((key) => !idle.includes(key))) refresh();
 }
@@ -104,7 +104,17 @@ async function draw(self) {
     const present = new Set(sides.flatMap((side) => panels[side].model?.kinds.z?.flat() ?? []));
     legend.replaceChildren(...legendOf(view, scene.scale, present));
   }
+  goTo(self, state.broken, views[0]);
   return drawn;
+}
+
+/** Once for each violation that is shown: its panel comes up, with the sentence above it where there is room. */
+function goTo(self, broken, view) {
+  if (!broken || broken === self.shown) return;
+  const panel = SIDES.map((side) => self.ui.blocks[view].panels[side]).find(({ model }) => model?.lane.name === broken.lane);
+  if (!panel) return;
+  self.shown = broken;
+  panel.root.scrollIntoView({ block: 'end' });
 }
 
 /** What both panels share at this step: frames, lines, slots, the colour scale of the positions. */
@@ -130,7 +140,8 @@ async function drawSide(self, state, scene, view, panel) {
   const shape = { view, axis: scene.axis, width, span: scene.span, row };
   const { columns } = layoutPanel({ ...shape, focus: 0 }).zones.focus;
   const tail = tailOf(view, frame, columns);
-  const want = self.look[panel.side] ?? slotOf(frame, state.cell) ?? tail;
+  const broken = state.broken?.step === frame.step && state.broken.slot >= 0 ? state.broken.slot : null;
+  const want = self.look[panel.side] ?? broken ?? slotOf(frame, state.cell) ?? tail;
   const focus = want > tail - Math.floor(columns / 2) ? tail : want; // a token in the tail window needs no other one
   const geometry = layoutPanel({ ...shape, focus });
   const near = geometry.zones.focus;
@@ -139,7 +150,7 @@ async function drawSide(self, state, scene, view, panel) {
   if (panel.key === key && panel.fold === state.fold) return 0;
   const kinds = tensorOf(state.fold, lane, frame, 'kinds', scene.axis);
   const tensor = view === 'kinds' ? kinds : tensorOf(state.fold, lane, frame, view, scene.axis);
-  panel.cell = state.cell;
+  Object.assign(panel, { cell: state.cell, broken: state.broken });
   const { theme } = self;
   await drawPanel(panel, self.Plotly, { fold: state.fold, lane, frame, step: state.step, tensor, kinds, geometry, theme, scale: scene.scale });
   Object.assign(panel, { key, fold: state.fold });
