@@ -118,7 +118,7 @@ def test_show_it_leads_to_the_slot_in_the_view_that_shows_it_and_the_caption_say
     pads = sum(owner < 0 and seen for owner, seen in zip(kv.owner, kv.visible, strict=True))
     gone = sum(owner not in kv.owner for owner in range(held))
     assert min(pads, gone) > 1
-    words = f"In round {frame.step - 1} the mask moved {pads} slots to the left, the entries did not. So the model"
+    words = f"In round {frame.step - 1} the mask moved {pads} slots to the left, the entries did not."
     assert (
         f"{words} So the model reads {pads} pads as words and misses {gone} entries that are gone." in said.inner_text()
     )
