@@ -118,9 +118,7 @@ def test_show_it_leads_to_the_slot_in_the_view_that_shows_it_and_the_caption_say
     gone = sum(owner not in kv.owner for owner in range(held))
     assert min(pads, gone) > 1
     words = f"In round {frame.step - 1} the mask moved {pads} slots to the left, the entries did not. So the model"
-    assert (
-        f"{words} So the model reads {pads} pads as words and misses {gone} entries that are gone." in said.inner_text()
-    )
+    assert f"{words} reads {pads} pads as words and misses {gone} entries that are gone." in said.inner_text()
     assert page.locator(".rg-tn-fact:visible", has_text=f"{pads} pads are seen as words").count() == 1
 
 
