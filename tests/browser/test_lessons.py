@@ -299,7 +299,7 @@ def a_row_moves_though_all_accept_alike(trace: list[dict]) -> None:
         ("equal", 0, verdict("eqspec", 1, "rounding"), "2", "1"),
         ("realign", 0, keys_rotated, "Copied as they are", "Rotated to the new place"),
         ("realign", 2, a_row_moves_though_all_accept_alike, "0", "1"),
-        ("shortcut", 2, a_gap_less, "9; right behind is 7", "6; right behind is 5"),  # now row 1's is the widest
+        ("shortcut", 2, a_gap_less, "at 9; it should be 7", "at 6; it should be 5"),  # now row 1's is the widest
     ],
 )
 def test_another_trace_has_another_answer(
