@@ -101,6 +101,7 @@ def test_all_layers_one_after_another_and_a_slot_opens_the_inspector(
     if screen.width == 390:
         page.get_by_role("button", name="Show the tensors").click()
     buttons = page.locator("#ragged-tensors [data-view]:not([data-view=all])")
+    buttons.first.wait_for()  # the tensors are drawn when they come into sight
     assert buttons.count() == 6
     for n in range(6):
         buttons.nth(n).click()
