@@ -47,7 +47,7 @@ def token_of(lane: LaneState, frame: Frame, event: Kv, row: int, slot: int, owne
         return lane.maps["target"][row].token[slot]
     fed = frame.tokens[i] if i < len(frame.tokens) else []
     n = slot - frame.slots[i] if fed else 0
-    if not -len(fed) <= n < len(fed):
+    if not 0 <= n < len(fed):
         raise ValueError(f"seq {event.seq}: nothing was fed to slot {slot} of row {row}")
     return fed[n]
 

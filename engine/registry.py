@@ -11,23 +11,21 @@ FAULTS = {
         "draft_positions": "the drafter's positions drift in the same way (C.1, 4)",
         "no_stop": "stop ids are ignored and rows run until all have max_new tokens (C.1, 5)",
     },
-}
-
-FAULTS["dsd"] = {
-    "visible_pads": "no attention mask: pads are attended like words (C.2, 2)",
-    "slot_positions": "position ids start at the first pad (C.2, 2); harmless under rotary positions",
-    "keep_mismatch": "the first mismatching draft is kept, the target adds nothing (C.2, 3 and 4)",
-    "stale_pads": "pads are added every round and never removed (C.2, 5)",
-    "fastest_ends": "the run ends with its fastest row; stop ids are ignored (C.2, 7)",
-}
-
-FAULTS["eqspec"] = {
-    "slot_positions": "position ids count slots, so every shift of a row tears it",
-    "kv_not_moved": "entries stay in their slots while the mask is rebuilt",
-    "stale_mask": "entries move while the mask keeps the old pads",
-    "pads_visible": "pads are attended like words",
-    "mismatch_kept": "the first draft that disagrees is kept instead of the target's token",
-    "draft_bonus": "the last draft is taken for the bonus token without being verified",
+    "dsd": {
+        "visible_pads": "no attention mask: pads are attended like words (C.2, 2)",
+        "slot_positions": "position ids start at the first pad (C.2, 2); harmless under rotary positions",
+        "keep_mismatch": "the first mismatching draft is kept, the target adds nothing (C.2, 3 and 4)",
+        "stale_pads": "pads are added every round and never removed (C.2, 5)",
+        "fastest_ends": "the run ends with its fastest row; stop ids are ignored (C.2, 7)",
+    },
+    "eqspec": {
+        "slot_positions": "position ids count slots, so every shift of a row tears it",
+        "kv_not_moved": "entries stay in their slots while the mask is rebuilt",
+        "stale_mask": "entries move while the mask keeps the old pads",
+        "pads_visible": "pads are attended like words",
+        "mismatch_kept": "the first draft that disagrees is kept instead of the target's token",
+        "draft_bonus": "the last draft is taken for the bonus token without being verified",
+    },
 }
 
 #: Methods that are broken as published: they carry all their faults unless told otherwise.

@@ -51,9 +51,8 @@ def measure(runs: dict[str, Run], prompts: list[str], repeats: int) -> dict[str,
 
 def pooled(parts: list[Timing]) -> Timing:
     """Several groups of prompts as if they were one: seconds and tokens of each repetition added up."""
-    columns = ([sum(x) for x in zip(*(getattr(t, of) for t in parts), strict=True)] for of in ("seconds", "tokens"))
-    seconds, tokens = columns
-    return Timing(seconds=seconds, tokens=tokens)
+    seconds = [sum(each) for each in zip(*(t.seconds for t in parts), strict=True)]
+    return Timing(seconds=seconds, tokens=[sum(each) for each in zip(*(t.tokens for t in parts), strict=True)])
 
 
 def row(kind: str, timings: dict[str, Timing]) -> str:

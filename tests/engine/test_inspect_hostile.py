@@ -64,6 +64,9 @@ HOSTILE = {
     "a_short_run": after_header(OPEN, {**KV, "width": 10, "runs": [[0, 0, 0]]}),
     "positions_without_end": after_header(OPEN, {**VERIFY, "positions": [[[0, -(10**9)]]]}),
     "slots_that_nobody_fed": after_header(OPEN, VERIFY, {**KV, "width": 9, "runs": [[0, 0, 0, 0, 9]]}),
+    "a_slot_in_front_of_those_fed": after_header(
+        OPEN, {**VERIFY, "slots": [2]}, {**KV, "width": 9, "runs": [[0, 1, 0, 0, 1]]}
+    ),
     "verify_of_too_few_rows": after_header({**OPEN, "rows": [0, 1]}, VERIFY),
     "runs_of_row_minus_one": after_header(OPEN, VERIFY, {**KV, "width": 9, "runs": [[-1, 0, 0, 0, 3]]}),
     "hides_row_minus_one": after_header(OPEN, VERIFY, {**KV, "width": 9, "hide": [[-1, 0, 3]]}),

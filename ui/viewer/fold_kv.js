@@ -40,7 +40,7 @@ function tokenOf(lane, frame, event, row, slot, owner) {
   if (i < 0) throw new RangeError(`seq ${event.seq}: row ${row} is not in step ${frame.step}`);
   if (event.model === 'draft') return [...lane.rows[row].ids, ...(frame.draft[i] ?? [])][owner] ?? -1;
   if (event.reset) return lane.maps.target[row].token[slot];
-  const token = frame.tokens[i]?.at(slot - frame.slots[i]);
+  const token = frame.tokens[i]?.[slot - frame.slots[i]];
   if (token === undefined) throw new RangeError(`seq ${event.seq}: nothing was fed to slot ${slot} of row ${row}`);
   return token;
 }
