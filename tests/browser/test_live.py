@@ -133,10 +133,10 @@ def test_a_dropped_connection_resumes_without_missing_or_repeated_event(open_pag
     page = visit(open_page, cable.url)
     page.visit.expect("ERR_|Failed to load resource")
     page.evaluate("window.kept = true")
-    page.fill("#max-new input", "40")
-    start(page, new=40)
-    for count in (12, 30):
-        page.wait_for_function(f"window.tap.seqs.length > {count}", timeout=2 * MINUTE)
+    page.fill("#max-new input", "48")
+    start(page, new=48, k=1)  # many rounds: the run must outlast both cuts
+    for opened, count in ((1, 12), (2, 30)):  # a second cut before the page is back would be the first one still
+        page.wait_for_function(f"window.tap.opens === {opened} && window.tap.seqs.length > {count}", timeout=2 * MINUTE)
         cable.cut()
     page.wait_for_function("window.__ragged.store.get().fold?.status === 'done'", timeout=4 * MINUTE)
     page.wait_for_function("!window.__ragged.store.get().live")
@@ -144,7 +144,7 @@ def test_a_dropped_connection_resumes_without_missing_or_repeated_event(open_pag
     assert seqs == list(range(len(seqs)))
     assert page.evaluate("window.tap.opens") == 3
     assert page.evaluate("window.kept")  # Gradio has not reloaded the page
-    assert page.input_value("#max-new input") == "40"
+    assert page.input_value("#max-new input") == "48"
     assert ended(page) == "Finished."
     assert verdicts(page, "eqspec") == ["equal", "equal"]
     cable.close()
