@@ -135,9 +135,18 @@ class DraftHead(nn.Module):
         self.lm_head.weight = nn.Parameter(rows, requires_grad=False)
 
 
-def layer_config(target: PreTrainedModel) -> LlamaConfig:
-    """The sizes of one of the target's layers, as a one-layer Llama. Raises ValueError for other families."""
+def kv_heads(tensors: dict[str, Tensor], target: PreTrainedModel) -> int:
+    """How many KV heads a head with these tensors has."""
+    return next(len(w) for name, w in tensors.items() if name.endswith("k_proj.weight")) // target.config.head_dim
+
+
+def layer_config(target: PreTrainedModel, kv_heads: int | None = None) -> LlamaConfig:
+    """The sizes of one of the target's layers, as a one-layer Llama, with as many KV heads or with `kv_heads`.
+
+    Query heads come in the target's groups. Raises ValueError for other families.
+    """
     c = target.config
+    kv_heads = kv_heads or c.num_key_value_heads
     if c.model_type != "llama":
         raise ValueError(f"a head is built for Llama-type targets; this one is {c.model_type!r}")
     return LlamaConfig(
@@ -145,8 +154,8 @@ def layer_config(target: PreTrainedModel) -> LlamaConfig:
         hidden_size=c.hidden_size,
         intermediate_size=c.intermediate_size,
         num_hidden_layers=1,
-        num_attention_heads=c.num_attention_heads,
-        num_key_value_heads=c.num_key_value_heads,
+        num_attention_heads=kv_heads * (c.num_attention_heads // c.num_key_value_heads),
+        num_key_value_heads=kv_heads,
         head_dim=c.head_dim,
         max_position_embeddings=c.max_position_embeddings,
         rms_norm_eps=c.rms_norm_eps,

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from engine.train import compact
-from engine.train.draft_head import DraftHead, layer_config
+from engine.train.draft_head import DraftHead, kv_heads, layer_config
 from engine.train.heads import HEADS
 
 FILE = "head.safetensors"
@@ -30,7 +30,7 @@ def load(folder: Path, target: torch.nn.Module) -> DraftHead:
     ids = tensors.pop("draft_ids").long()
     about = compact.about(file)
     kind = HEADS[about.get("kind", "eagle3")]  # the first shards did not say
-    head = kind(layer_config(target), tuple(about["taps"]), len(ids))
+    head = kind(layer_config(target, kv_heads(tensors, target)), tuple(about["taps"]), len(ids))
     compact.fill(head, tensors, file)
     head = head.to(device=target.device, dtype=target.dtype)
     head.set_vocabulary(ids.to(target.device), target.get_output_embeddings().weight)

@@ -14,13 +14,13 @@ import torch
 from transformers import PreTrainedModel
 
 from engine import load, shelf
-from engine.train import compact, data, head_shard, heads
+from engine.train import compact, data, head_shard, heads, look_back
 from engine.train.chain_loss import score
 from engine.train.draft_head import DraftHead
 from engine.train.features import Store
 from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
-DRAFT_VOCAB = 16384
+DRAFT_VOCAB = 32768
 
 
 def score_of(head: DraftHead, embed: torch.nn.Module) -> ScoreOf:
@@ -34,14 +34,25 @@ def score_of(head: DraftHead, embed: torch.nn.Module) -> ScoreOf:
     return of_batch
 
 
-def start(kind: str, target: PreTrainedModel, ids: torch.Tensor, folder: Path | None) -> tuple[DraftHead, Progress]:
-    """A head to train: the published one of `folder`, where there is one, with what its card tells; else a new one."""
+def start(
+    kind: str,
+    target: PreTrainedModel,
+    ids: torch.Tensor,  # [draft_vocab] that it can draft, ascending
+    folder: Path | None,
+    store: Store | None = None,
+) -> tuple[DraftHead, Progress]:
+    """A head to train: the published one of `folder`, where there is one, with what its card tells; else a new one.
+
+    With `store`, an EAGLE-3 head that cannot look back yet is given the KV heads for it.
+    """
     if folder is None or not (folder / head_shard.FILE).is_file():
         head, progress = heads.HEADS[kind].from_target(target, ids), Progress()
     else:
         head, about = head_shard.load(folder, target), compact.about(folder / head_shard.FILE)
         head.set_vocabulary(ids, target.get_output_embeddings().weight)
         progress = Progress(**{f.name: about[f.name] for f in fields(Progress) if f.name in about})
+    if store is not None and kind == "eagle3" and not look_back.has(head, target):
+        head = look_back.add(head, target.get_input_embeddings().weight, *look_back.sample(store))
     head.requires_grad_(True).lm_head.requires_grad_(False)
     return head, progress
 
@@ -57,7 +68,7 @@ def main(argv: list[str] | None = None) -> None:
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
     ids = data.frequent(store, DRAFT_VOCAB, target.config.vocab_size).to(args.device)
-    head, progress = start(args.kind, target, ids, None if args.fresh else published)
+    head, progress = start(args.kind, target, ids, None if args.fresh else published, store)
     embed = target.get_input_embeddings()
     del target
     training = Training(head, score_of(head, embed), recipe_of(args), checkpoint, args.device)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from engine import shelf
-from engine.train import data
+from engine.train import data, dtypes
 from engine.train.features import FOLDER, Store
 
 SAVE_S = 120.0
@@ -85,7 +85,7 @@ class Training:
     def __init__(self, model: nn.Module, score: ScoreOf, recipe: Recipe, checkpoint: Path, device: str) -> None:
         self.model, self.score, self.recipe, self.device = model, score, recipe, device
         self.checkpoint, self.progress, self.stopped = checkpoint, Progress(), False
-        self.half = torch.bfloat16  # products in bfloat16, weights and sums in float32
+        self.products = getattr(torch, dtypes.fastest(device))  # weights and sums are float32
         self.trained = [p for p in model.parameters() if p.requires_grad]
         self.optimizers = optimizers(self.trained, recipe)
 
@@ -146,7 +146,7 @@ class Training:
             for group in optimizer.param_groups:
                 group["lr"] = recipe.rate_at(progress.step)
         steps = 1 if progress.step < recipe.single else recipe.depth
-        with torch.autocast(torch.device(self.device).type, dtype=self.half):
+        with self.precision():
             found = self.score(batch, steps, recipe.temperature)
         found.loss.backward()
         nn.utils.clip_grad_norm_(self.trained, 1.0)
@@ -157,6 +157,10 @@ class Training:
         progress.tokens += int((batch.tokens > 0).sum())
         return float(found.loss.detach())
 
+    def precision(self) -> torch.autocast:
+        half = self.products != torch.float32
+        return torch.autocast(torch.device(self.device).type, dtype=self.products if half else None, enabled=half)
+
     @torch.no_grad()
     def agreement(self, store: Store) -> list[float]:
         """Share of held-out answer positions where each step names the target's first choice."""
@@ -164,7 +168,7 @@ class Training:
         self.model.eval()
         for n in range(0, self.recipe.held, 8):
             batch = data.collate([store[i] for i in range(n, min(n + 8, self.recipe.held))]).to(self.device)
-            with torch.autocast(torch.device(self.device).type, dtype=self.half):
+            with self.precision():
                 scores.append(self.score(batch, self.recipe.depth, self.recipe.temperature))
         self.model.train()
         agree = [sum(step) for step in zip(*(s.agree for s in scores), strict=True)]

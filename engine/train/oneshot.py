@@ -78,7 +78,7 @@ def main(argv: list[str] | None = None) -> None:
 
     target = load.load_model(place, "float32", args.device)
     ids = data.frequent(store.open(), DRAFT_VOCAB, vocab).to(args.device)
-    head, progress = begin("eagle3", target, ids, args.out)
+    head, progress = begin("eagle3", target, ids, args.out, store)
     embed = target.get_input_embeddings()
     training = Training(head, score_of(head, embed), Recipe(tokens=args.batch), args.checkpoint, args.device)
     training.progress = progress

@@ -8,7 +8,7 @@ import torch
 from engine import load, shelf
 from engine.train import draft_small, head_shard, heads, held_out
 from engine.train.acceptance import beside, maker, replay, table
-from engine.train.draft_head import DraftHead, aux_layers, layer_config
+from engine.train.draft_head import DraftHead, aux_layers, kv_heads, layer_config
 from engine.train.draft_train import CHECKPOINT
 from engine.train.loop import Progress
 
@@ -69,7 +69,8 @@ def restore(kind: str, checkpoint: Path, target: torch.nn.Module) -> tuple[Draft
     """The head of a checkpoint, frozen, and the progress saved with it."""
     saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
     size = len(saved["head"]["d2t"])
-    head = heads.HEADS[kind](layer_config(target), aux_layers(target.config.num_hidden_layers), size)
+    config = layer_config(target, kv_heads(saved["head"], target))
+    head = heads.HEADS[kind](config, aux_layers(target.config.num_hidden_layers), size)
     head.load_state_dict(saved["head"], strict=False)
     head.set_vocabulary(head.t2d.nonzero()[:, 0], target.get_output_embeddings().weight)
     return head.eval().requires_grad_(False), saved["progress"]

@@ -1,0 +1,137 @@
+"""look_back: as many KV heads again for an EAGLE-3 head, which find where the newest token stood before and copy on.
+
+A head learns the target's language soon and copying hardly: query, key, value and output have to agree before any of
+them gains (Olsson et al. 2022, induction heads). So they start in agreement, in closed form, and are trained like the
+rest. Text "the red fox .. the red", the newest pair on the right:
+
+    pair    (red, g of the)   (fox, g of red)   ..   (red, g of the)
+    key                        code of red             query   code of red, of the embedding
+    value                      fox                     ->      fox's output row
+"""
+
+import copy
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from engine.train.eagle3_head import Eagle3Head
+from engine.train.features import Store
+
+SLOW = 7 / 16  # of the rotated pairs, the slowest: over some hundred tokens they hardly turn, so any distance matches
+SCORE = 20.0  # attention logit of a match
+GAIN = 16.0  # logit of a token that is copied with full attention
+SIZE = 0.8  # of each number of the code within the fused state, against the state's median size
+UNSEEN = 0.3  # weight of all tokens alike beside those of the text
+SHRINK = 0.05  # of the whitening; 0 would blow up directions in which tokens hardly differ
+
+
+def has(head: Eagle3Head, target: PreTrainedModel) -> bool:
+    """Whether it has more KV heads than a layer of the target."""
+    return head.config.num_key_value_heads > target.config.num_key_value_heads
+
+
+def sample(store: Store, tokens: int = 40_000) -> tuple[Tensor, Tensor]:  # [N], [N, taps * H]
+    """Tokens and states of the store's first conversations."""
+    last = next((n for n, end in enumerate(store.ends) if end >= tokens), len(store) - 1)
+    pieces = [store[n] for n in range(last + 1)]
+    return torch.cat([p.tokens for p in pieces]), torch.cat([p.states for p in pieces])
+
+
+def wider(head: Eagle3Head) -> Eagle3Head:
+    """The same function with twice the heads: a Llama's hidden size has to be a multiple of their number."""
+    config = copy.deepcopy(head.config)
+    config.num_key_value_heads *= 2
+    config.num_attention_heads *= 2
+    wide = Eagle3Head(config, head.taps, head.draft_vocab).to(head.fc.weight)
+    for name, weight in wide.state_dict().items():
+        old = head.state_dict()[name]
+        weight.zero_()[tuple(slice(n) for n in old.shape)] = old
+    return wide
+
+
+@torch.no_grad()
+def add(
+    head: Eagle3Head,
+    embedding: Tensor,  # [vocab, H]
+    tokens: Tensor,  # [N] int64, some of the training text
+    states: Tensor,  # [N, taps * H], the target's at these tokens
+) -> Eagle3Head:
+    """A head with twice the heads: the first are as they were, the others look back."""
+    wide, h, d = wider(head), head.config.hidden_size, head.config.head_dim
+    layer, attention = wide.layers[0], wide.layers[0].self_attn
+    kv, group = head.config.num_key_value_heads, head.config.num_attention_heads // head.config.num_key_value_heads
+    slow, often = slow_dims(d), frequency(tokens, len(embedding)).to(embedding)
+    normed = torch.nn.functional.rms_norm(embedding, (h,), eps=head.config.rms_norm_eps)
+    match, said = codes(normed, often, kv * len(slow), kv * d)  # what is compared, what is copied
+    tokens, states = tokens.to(embedding.device), states.to(embedding)
+    fused = head.fuse(states)
+    size = fused.pow(2).mean(dim=-1).median().sqrt()  # a text's first token is an outlier
+    quiet = quiet_directions(fused, head.lm_head.weight * head.norm.weight, match.shape[1])
+    read = least_squares(states[:, :h], (normed @ match)[tokens])  # of a token's code, from its lowest state
+    written = GAIN * size * copied(embedding * head.norm.weight, normed @ said, often)
+
+    wide.fc.weight[:, :h] += SIZE * size * quiet @ read.T
+    query = match.T / layer.input_layernorm.weight * SCORE * d**0.5 / len(slow)
+    key = quiet.T / layer.hidden_norm.weight / SIZE
+    value = said.T / layer.input_layernorm.weight
+    for n in range(kv):
+        code, part = slice(n * len(slow), (n + 1) * len(slow)), slice(n * d, (n + 1) * d)
+        attention["k_proj"].weight[slow + (kv + n) * d, h:] = key[code]
+        attention["v_proj"].weight[(kv + n) * d : (kv + n + 1) * d, :h] = value[part]
+        for i, sharp in enumerate(torch.linspace(0.7, 1.4, group).tolist()):  # equal heads would stay equal
+            q = (kv + n) * group + i
+            attention["q_proj"].weight[slow + q * d, :h] = query[code] * sharp
+            attention["o_proj"].weight[:, q * d : (q + 1) * d] = written[:, part] / group
+    return wide
+
+
+def slow_dims(head_dim: int) -> Tensor:
+    """The dims of a head that hardly turn with the position: of 64, dims i and i + 32 turn together."""
+    pairs, half = int(head_dim // 2 * SLOW), head_dim // 2
+    return torch.tensor([*range(half - pairs, half), *range(head_dim - pairs, head_dim)])
+
+
+def frequency(tokens: Tensor, vocab: int) -> Tensor:  # [vocab]
+    """Share of each token of the text, a part of it spread over all tokens."""
+    counts = torch.bincount(tokens, minlength=vocab).double()
+    return (counts / counts.sum() + UNSEEN / vocab) / (1 + UNSEEN)
+
+
+def codes(
+    normed: Tensor,  # [vocab, H] embeddings as attention reads them, without the norm's weight
+    often: Tensor,  # [vocab] share of each token
+    *sizes: int,
+) -> list[Tensor]:  # of each size n: [H, n]
+    """Maps whose outputs have mean zero and unit variance over the text and are uncorrelated: a code of the token."""
+    mean = often @ normed
+    spread = (normed - mean).T @ ((normed - mean) * often[:, None])
+    values, axes = torch.linalg.eigh(spread)
+    white = axes @ torch.diag((values + SHRINK * values.mean()).rsqrt()) @ axes.T
+    common = torch.nn.functional.normalize(white @ mean, dim=0)
+    draw = torch.Generator().manual_seed(1)
+    found = []
+    for n in sizes:
+        random = torch.randn(len(mean), n, generator=draw).to(normed)
+        found.append(white @ torch.linalg.qr(random - common[:, None] * (common @ random)).Q)
+    return found
+
+
+def quiet_directions(fused: Tensor, outputs: Tensor, count: int) -> Tensor:  # [N, H], [O, H] -> [H, count]
+    """Orthonormal directions in which fused states vary least and output rows hardly look."""
+    states, rows = (fused - fused.mean(0)).T @ (fused - fused.mean(0)), outputs.T @ outputs
+    return torch.linalg.eigh(states / states.trace() + 0.3 * rows / rows.trace()).eigenvectors[:, :count]
+
+
+def least_squares(x: Tensor, y: Tensor, ridge: float = 1e-3) -> Tensor:  # [N, H], [N, M] -> [H, M]
+    """No constant term: there is nowhere to put one."""
+    gram = x.T @ x
+    return torch.linalg.solve(gram + ridge * gram.diagonal().mean() * torch.eye(len(gram)).to(gram), x.T @ y)
+
+
+def copied(rows: Tensor, code: Tensor, often: Tensor) -> Tensor:  # [vocab, H], [vocab, M], [vocab] -> [H, M]
+    """Turns a token's code into a state whose logit for that token is 1 on average, and small for the others."""
+    weighed = rows * often[:, None]
+    gram = weighed.T @ rows
+    back = torch.linalg.solve(gram + 0.1 * gram.diagonal().mean() * torch.eye(len(gram)).to(gram), weighed.T @ code)
+    return back / (often @ ((rows @ back) * code).sum(dim=1))
