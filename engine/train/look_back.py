@@ -62,23 +62,23 @@ def add(
     layer, attention = wide.layers[0], wide.layers[0].self_attn
     kv, group = head.config.num_key_value_heads, head.config.num_attention_heads // head.config.num_key_value_heads
     slow, often = slow_dims(d), frequency(tokens, len(embedding)).to(embedding)
-    normed = torch.nn.functional.rms_norm(embedding, (h,), eps=head.config.rms_norm_eps)
+    normed = layer.input_layernorm(embedding)  # as attention reads it
     match, said = codes(normed, often, kv * len(slow), kv * d)  # what is compared, what is copied
     tokens, states = tokens.to(embedding.device), states.to(embedding)
     fused = head.fuse(states)
     size = fused.pow(2).mean(dim=-1).median().sqrt()  # a text's first token is an outlier
-    quiet = quiet_directions(fused, head.lm_head.weight * head.norm.weight, match.shape[1])
+    outputs, ids = head.lm_head.weight * head.norm.weight, head.t2d.nonzero()[:, 0]
+    quiet = quiet_directions(match.shape[1], outputs, fused)
     read = least_squares(states[:, :h], (normed @ match)[tokens])  # of a token's code, from its lowest state
-    written = GAIN * size * copied(embedding * head.norm.weight, normed @ said, often)
+    written = GAIN * size * copied(outputs, (normed @ said)[ids], often[ids])
 
     wide.fc.weight[:, :h] += SIZE * size * quiet @ read.T
-    query = match.T / layer.input_layernorm.weight * SCORE * d**0.5 / len(slow)
+    query = match.T * SCORE * d**0.5 / len(slow)
     key = quiet.T / layer.hidden_norm.weight / SIZE
-    value = said.T / layer.input_layernorm.weight
     for n in range(kv):
         code, part = slice(n * len(slow), (n + 1) * len(slow)), slice(n * d, (n + 1) * d)
         attention["k_proj"].weight[slow + (kv + n) * d, h:] = key[code]
-        attention["v_proj"].weight[(kv + n) * d : (kv + n + 1) * d, :h] = value[part]
+        attention["v_proj"].weight[(kv + n) * d : (kv + n + 1) * d, :h] = said.T[part]
         for i, sharp in enumerate(torch.linspace(0.7, 1.4, group).tolist()):  # equal heads would stay equal
             q = (kv + n) * group + i
             attention["q_proj"].weight[slow + q * d, :h] = query[code] * sharp
@@ -99,7 +99,7 @@ def frequency(tokens: Tensor, vocab: int) -> Tensor:  # [vocab]
 
 
 def codes(
-    normed: Tensor,  # [vocab, H] embeddings as attention reads them, without the norm's weight
+    normed: Tensor,  # [vocab, H] embeddings as attention reads them
     often: Tensor,  # [vocab] share of each token
     *sizes: int,
 ) -> list[Tensor]:  # of each size n: [H, n]
@@ -117,10 +117,13 @@ def codes(
     return found
 
 
-def quiet_directions(fused: Tensor, outputs: Tensor, count: int) -> Tensor:  # [N, H], [O, H] -> [H, count]
-    """Orthonormal directions in which fused states vary least and output rows hardly look."""
-    states, rows = (fused - fused.mean(0)).T @ (fused - fused.mean(0)), outputs.T @ outputs
-    return torch.linalg.eigh(states / states.trace() + 0.3 * rows / rows.trace()).eigenvectors[:, :count]
+def quiet_directions(count: int, outputs: Tensor, *states: Tensor) -> Tensor:  # [O, H], [N, H] each -> [H, count]
+    """Orthonormal directions in which these states vary least and output rows hardly look."""
+    gram = 0.3 * outputs.T @ outputs / outputs.pow(2).sum()
+    for seen in states:
+        away = seen - seen.mean(dim=0)
+        gram += away.T @ away / away.pow(2).sum()
+    return torch.linalg.eigh(gram).eigenvectors[:, :count]
 
 
 def least_squares(x: Tensor, y: Tensor, ridge: float = 1e-3) -> Tensor:  # [N, H], [N, M] -> [H, M]

@@ -80,7 +80,7 @@ def restore_draft(checkpoint: Path, target: torch.nn.Module) -> tuple[torch.nn.M
     """The draft model of a checkpoint, frozen, and the progress saved with it."""
     saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
     layers = {name.split(".")[2] for name in saved["head"] if name.startswith("model.layers.")}
-    small = draft_small.from_target(target, (0,) * len(layers))
+    small = draft_small.from_target(target, (0,) * len(layers), kv_heads(saved["head"], target))
     small.load_state_dict(saved["head"], strict=False)
     return small.eval().requires_grad_(False), saved["progress"]
 
