@@ -421,6 +421,28 @@ def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callabl
     assert page.inner_text(FEED) == "The answer: 5. What the rows kept beyond the smallest count, 0: 3 + 2 + 0 = 5."
 
 
+def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
+    open_page: Callable, static_site: str
+) -> None:
+    repair = ".r-below .r-repair"
+    for n in range(len(CHAPTERS)):
+        page = opened(open_page, static_site, n)
+        page.click(f"{PANEL} .r-options > [data-value]")
+        page.click(f"{PANEL} .next")
+        page.wait_for_selector(f"{PANEL} .r-stages [aria-current]:has-text('do')")
+        assert page.locator(repair).is_visible() == (CHAPTERS[n] == "defect"), CHAPTERS[n]
+        if CHAPTERS[n] == "crop":  # nor by its key
+            page.locator("#ragged-stage").focus()
+            page.keyboard.press("r")
+            page.keyboard.press("End")
+            page.wait_for_function("window.__ragged.store.get().step === 7")
+            stage_is(page, {"right": "bsp"})
+            assert page.inner_text(".r-sentence") == "The end. EQSPEC equals the row run alone in 3 of 3 rows, BSP in 0."
+            page.keyboard.press("Escape")
+            page.wait_for_selector(repair)
+        page.context.close()
+
+
 def test_progress_is_kept_and_a_browser_that_keeps_nothing_is_fine(open_page: Callable, static_site: str) -> None:
     page = opened(open_page, static_site, 1)
     assert json.loads(page.evaluate("localStorage['ragged.chapters']")) == {"done": [], "at": "cleanup"}

@@ -51,7 +51,7 @@ const actions = {
   copyLink: () => foot.copyLink(),
   debug: (row) => panels.debug(row),
   inspect: () => panels.inspect(),
-  repair: () => at.repair.querySelector('button').click(),
+  repair: () => at.repair.querySelector('button:not([hidden])')?.click(),
   present: () => modes.present(),
   drop: () => tools.then(({ drop }) => drop.open()),
   micro: () => tools.then(({ micro }) => micro.toggle()),

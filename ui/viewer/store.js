@@ -24,6 +24,8 @@ export const INITIAL = {
   inspect: false, //    the inspector is open, as long as a cell is pinned
   micro: false, //      the microscope is open
   stopEmpty: false, //  playing stops when a row accepts nothing
+  chapter: null, //     the number of the open chapter
+  mayRepair: true, //   false in chapters whose question the repair would answer
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',
 };
