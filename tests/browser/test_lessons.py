@@ -379,11 +379,19 @@ def test_a_link_opens_its_chapter_and_its_own_trace_and_leaving_shows_the_hero(
 
 
 def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static_site: str) -> None:
-    page = opened(open_page, static_site, 2)
-    assert not page.locator("h1").is_visible()
-    assert not page.locator(".r-verdict").first.is_visible()
-    page.click(f"{PANEL} [data-value=same]")
-    page.wait_for_function("getComputedStyle(document.querySelector('h1')).visibility === 'visible'")
+    neutral = "Same model, same prompts. What comes out is told after your answer."
+    for n, right in ((5, "positions"), (7, "2"), (2, "same")):
+        page = opened(open_page, static_site, n)
+        page.wait_for_function("document.querySelector('#ragged-stage').classList.contains('guessing')")
+        assert page.inner_text("h1").split() == neutral.split()
+        assert re.fullmatch(r"Round \d\. What happens in it is told after your answer\.", page.inner_text(".r-sentence"))
+        assert page.locator("#ragged-stage > [aria-live]").inner_text() in ("", page.inner_text(".r-sentence"))
+        assert not page.locator(".r-verdict").first.is_visible()
+        assert not re.search("equal|differs", page.locator("#ragged-stage > .r-hidden table").inner_text())
+        page.click(f"{PANEL} [data-value='{right}']")
+        page.wait_for_function("document.querySelector('h1').textContent.includes('EQSPEC: ')")
+        assert "told after" not in page.inner_text(".r-sentence")
+        assert page.locator(".r-verdict").first.is_visible()
     page.keyboard.press("n")
     page.get_by_role("button", name="Unmask the pads").click()
     page.wait_for_selector(".r-lane[data-lane=pads_seen] .r-word.wrong:not(.future)")

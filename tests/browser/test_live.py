@@ -248,7 +248,7 @@ def test_break_it_yourself_bet_first_then_see_which_invariant_lights(open_page: 
     choose(page, "right", "EQSPEC, one fault: pads are attended like words")
     start(page)
     page.wait_for_selector("#ragged-predict:not([hidden])", timeout=MINUTE)
-    assert not page.locator("#ragged-stage h1").is_visible()  # nothing is given away before the bet
+    page.get_by_role("heading", name="What comes out is told after your answer.").wait_for()  # nothing is given away
     assert not page.locator(".r-transport").is_visible()
     assert folded(page, "[s.live, s.step]") == [False, 0]
     assert page.locator("#ragged-predict .r-bets button").count() == 7

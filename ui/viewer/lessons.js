@@ -87,7 +87,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   function changed(answered = true) {
     const step = now.steps[now.step];
     const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
-    at.stage.classList.toggle('guessing', Boolean(step.hide) && !solved);
+    store.set({ guessing: step.hide && !solved ? 'chapter' : '' });
     panel.next.disabled = !solved;
     panel.back.disabled = !now.n && !now.step;
     const following = chapters[now.n + 1];
@@ -132,10 +132,10 @@ export async function mountLessons(at, store, player, page, embedded) {
     turn += 1;
     now = held = drawn = null;
     panel.panel.hidden = true;
-    at.stage.classList.remove('lesson', 'guessing');
-    if (restore === false) return store.set({ chapter: null, mayRepair: true });
+    at.stage.classList.remove('lesson');
+    if (restore === false) return store.set({ chapter: null, mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, mayRepair: true });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 

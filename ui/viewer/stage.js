@@ -63,6 +63,8 @@ export function drawStage(at, state, act) {
   if (!state.fold?.header) return drawClaim(at.claim, state);
   const plan = layout(state, at.board.clientWidth);
   at.stage.classList.toggle('phone', plan.geo.phone);
+  at.stage.classList.toggle('guessing', Boolean(state.guessing));
+  at.stage.classList.toggle('held', state.guessing === 'bet');
   placeFoot(at, plan.geo.phone);
   at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);
   at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);

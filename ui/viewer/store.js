@@ -25,6 +25,7 @@ export const INITIAL = {
   micro: false, //      the microscope is open
   stopEmpty: false, //  playing stops when a row accepts nothing
   chapter: null, //     the number of the open chapter
+  guessing: '', //      'chapter' or 'bet': its question is open, and nothing on the stage may answer it
   mayRepair: true, //   false in chapters whose question the repair would answer
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',

@@ -16,7 +16,7 @@ const EN = {
   laneWith: '{lane} ({note})',
   laneLong: { bsp_repaired: 'BSP with its position ids repaired' },
 
-  claim: 'Same model, same prompts.', claimStopped: 'Stopped: only the tokens written so far are compared.',
+  claim: 'Same model, same prompts.', claimHidden: 'What comes out is told after your answer.', claimStopped: 'Stopped: only the tokens written so far are compared.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
   claimLaneShort: '{lane}: {equal} of {rows}.',
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
@@ -129,6 +129,7 @@ const EN = {
   sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}.',
   sayEndTry: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the dead slots? Repair only the position ids and see.',
   sayHealed: 'Same dead slots, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
+  sayHidden: 'Round {step}. What happens in it is told after your answer.',
   sayWait: 'Waiting for the first round.',
 
   stopNote: 'BSP already stops where it should in this run, so position ids are its only defect. Repaired, does it match?',
