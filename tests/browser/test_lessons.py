@@ -384,7 +384,9 @@ def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static
         page = opened(open_page, static_site, n)
         page.wait_for_function("document.querySelector('#ragged-stage').classList.contains('guessing')")
         assert page.inner_text("h1").split() == neutral.split()
-        assert re.fullmatch(r"Round \d\. What happens in it is told after your answer\.", page.inner_text(".r-sentence"))
+        assert re.fullmatch(
+            r"Round \d\. What happens in it is told after your answer\.", page.inner_text(".r-sentence")
+        )
         assert page.locator("#ragged-stage > [aria-live]").inner_text() in ("", page.inner_text(".r-sentence"))
         assert not page.locator(".r-verdict").first.is_visible()
         assert not re.search("equal|differs", page.locator("#ragged-stage > .r-hidden table").inner_text())
@@ -396,6 +398,34 @@ def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static
     page.get_by_role("button", name="Unmask the pads").click()
     page.wait_for_selector(".r-lane[data-lane=pads_seen] .r-word.wrong:not(.future)")
     assert page.locator(".r-lane[data-lane=pads_seen] .r-empty").count() == 0
+
+
+def test_the_rectangle_shows_one_run_until_two_differ_and_then_where_they_do(
+    open_page: Callable, static_site: str
+) -> None:
+    panes = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-panel:not([hidden])"
+    page = opened(open_page, static_site, 2)
+    page.wait_for_function("window.__ragged.tensors?.idle()")
+    assert page.locator(panes).count() == 1
+    page.click(f"{PANEL} [data-value=same]")
+    page.keyboard.press("n")
+    page.wait_for_function("window.__ragged.tensors.idle()")
+    assert page.locator(panes).count() == 1
+    page.get_by_role("button", name="Unmask the pads").click()
+    page.wait_for_function("at => document.querySelectorAll(at).length === 2", arg=panes)
+    stage_is(page, {"right": "pads_seen", "view": "mask"})
+    page.wait_for_function("window.__ragged.tensors.idle()")
+    legend, facts = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-legend", page.locator(panes).all_inner_texts()
+    assert "1: a pad that is read as a word" in page.inner_text(legend)
+    assert ["are seen as words" in text for text in facts] == [False, True]
+    assert "whole rows fed" in facts[1]
+    page.click(f"{PANEL} .next")
+    page.click(f"{PANEL} [data-value=learned]")
+    offset = '.r-lane[data-lane=pads_counted][data-row="2"] .r-offset'
+    page.wait_for_function("at => document.querySelector(at)?.textContent === 'all +48'", arg=offset)
+    stage_is(page, {"view": "positions"})
+    decodes = "s.fold.lanes.pads_counted.frames.find(f => f.step === s.step).rows.includes(s.row)"
+    assert page.evaluate(f"(s => {decodes})(window.__ragged.store.get())")
 
 
 def test_a_double_click_on_next_does_not_pass_over_the_explanation(open_page: Callable, static_site: str) -> None:
@@ -445,7 +475,9 @@ def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
             page.keyboard.press("End")
             page.wait_for_function("window.__ragged.store.get().step === 7")
             stage_is(page, {"right": "bsp"})
-            assert page.inner_text(".r-sentence") == "The end. EQSPEC equals the row run alone in 3 of 3 rows, BSP in 0."
+            assert (
+                page.inner_text(".r-sentence") == "The end. EQSPEC equals the row run alone in 3 of 3 rows, BSP in 0."
+            )
             page.keyboard.press("Escape")
             page.wait_for_selector(repair)
         page.context.close()

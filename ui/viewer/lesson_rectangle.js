@@ -22,7 +22,7 @@ function facts(fold) {
   if (!pads || !eqspec.rows[id].compare || !counted.rows[id].compare || !offset) return null;
   const rotarySame = counted.rows[id].compare.verdict === 'equal';
   return {
-    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.at(-1).step,
+    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.findLast(({ rows }) => rows.includes(id)).step,
     text: eqspec.rows[id].compare.verdict === 'equal' ? 'same' : 'words',
     expected: wrong && word(fold, wrong.expected), actual: wrong && word(fold, wrong.actual),
     notice: rotarySame ? 'learned' : 'all',
@@ -46,7 +46,7 @@ function steps(f) {
       options: ['same', 'words', 'broken'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
     },
     {
-      kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step },
+      kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step, view: 'mask' }, // where the two runs differ
       done: say(f.wrong ? 'rectangle.shown' : 'rectangle.survived', f),
       mount(box, api) {
         box.append(
@@ -58,7 +58,7 @@ function steps(f) {
     {
       kind: 'check', hide: true, ask: say('rectangle.check', { ...f, pads: f.offset }), answer: f.notice, note: say('rectangle.label'),
       right: say(f.notice === 'all' ? 'rectangle.because.checkOther' : 'rectangle.because.check', f),
-      view: { ...at, step: f.last }, reveal: { right: 'pads_counted', step: f.last },
+      view: { ...at, step: f.last, view: 'positions' }, reveal: { right: 'pads_counted', step: f.last },
       options: ['nobody', 'learned', 'rotary', 'all'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
       miss: (who) => say(f.notice === 'all' ? 'rectangle.rotaryYes' : who === 'nobody' ? 'rectangle.learnedYes' : 'rectangle.rotaryNo', { ...f, pads: f.offset }),
     },
