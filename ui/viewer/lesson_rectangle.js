@@ -22,7 +22,7 @@ function facts(fold) {
   if (!pads || !eqspec.rows[id].compare || !counted.rows[id].compare || !offset) return null;
   const rotarySame = counted.rows[id].compare.verdict === 'equal';
   return {
-    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.findLast(({ rows }) => rows.includes(id)).step,
+    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.findLast((frame) => frame.step > 0 && shiftIn(frame, id) === offset).step, // pads come and go as rows grow
     text: eqspec.rows[id].compare.verdict === 'equal' ? 'same' : 'words',
     expected: wrong && word(fold, wrong.expected), actual: wrong && word(fold, wrong.actual),
     notice: rotarySame ? 'learned' : 'all',
@@ -31,7 +31,10 @@ function facts(fold) {
 
 /** By how much all positions of a row are higher than its content indices; 0 when they are not all. */
 function shift(lane, row) {
-  const frame = lane.frames.find((f) => f.step > 0 && f.rows.includes(row));
+  return shiftIn(lane.frames.find((f) => f.step > 0 && f.rows.includes(row)), row);
+}
+
+function shiftIn(frame, row) {
   const map = frame?.fed[row];
   const by = new Set((map?.owner ?? []).flatMap((owner, slot) => (owner < 0 ? [] : [map.position[slot] - owner])));
   return by.size === 1 ? [...by][0] : 0;
