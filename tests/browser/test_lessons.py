@@ -459,6 +459,34 @@ def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callabl
     assert page.inner_text(FEED) == "The answer: 5. What the rows kept beyond the smallest count, 0: 3 + 2 + 0 = 5."
 
 
+def test_chapter_eight_shows_the_rows_that_it_asks_about(open_page: Callable, static_site: str) -> None:
+    inside = """at => [...document.querySelectorAll(at)].map(n => n.getBoundingClientRect())
+      .every(r => r.top > 0 && r.bottom < innerHeight)"""
+    page = opened(open_page, static_site, 7)
+    rows = "#ragged-stage .r-row"
+    page.wait_for_function("at => document.querySelectorAll(at).length === 4", arg=rows)
+    assert page.evaluate(inside, rows)
+    assert not page.locator(".r-marks").is_visible()
+    page.click(f"{PANEL} [data-value='2']")
+    page.keyboard.press("n")
+    for line in page.locator(f"{PANEL} .r-rankline").all():
+        said = line.locator("button").first
+        lane, row = re.match(r"(\w+), row (\d)", said.inner_text()).groups()
+        said.click()
+        shown = f'.r-row[data-row="{int(row) - 1}"] .r-lane[data-lane={lane.lower()}] .r-word.wrong:not(.future)'
+        page.wait_for_selector(shown)
+        assert page.locator(rows).count() == 1
+        assert page.evaluate(inside, shown)
+        assert page.locator(f"{shown} .ring").evaluate("n => getComputedStyle(n).borderStyle") == "solid"
+    do(page, plan(page, 7)["steps"][1] | {"key": "equal", "items": plan(page, 7)["items"]})
+    page.keyboard.press("n")
+    assert page.inner_text(f"{PANEL} .r-ask").startswith("Row 3, token 9")
+    page.wait_for_selector('.r-row[data-row="2"] .r-word.wrong:not(.future)')
+    assert page.locator(rows).count() == 1
+    page.keyboard.press("Escape")
+    page.wait_for_function("at => document.querySelectorAll(at).length === 3", arg=rows)
+
+
 def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
     open_page: Callable, static_site: str
 ) -> None:

@@ -11,7 +11,7 @@ const EN = {
   and: ', ', wild: 'In the wild:',
   key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print',
 
-  rank: { harmless: 'harmless', harmful: 'harmful', rounding: 'rounding', bug: 'a bug', sure: 'Check' },
+  rank: { harmless: 'harmless', harmful: 'harmful', rounding: 'rounding', bug: 'a bug', sure: 'Check', show: 'Show it on the stage' },
 
   row: {
     title: 'One row',

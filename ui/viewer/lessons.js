@@ -54,7 +54,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   /** Sets the stage. Whatever plays or streams stops. */
   function show(patch) {
     player.stop();
-    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, touched: true, chapter: now.n + 1, mayRepair: Boolean(chapters[now.n].repair), ...patch });
+    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, touched: true, chapter: now.n + 1, mayRepair: Boolean(chapters[now.n].repair), ...patch });
   }
 
   function draw() {
@@ -133,9 +133,9 @@ export async function mountLessons(at, store, player, page, embedded) {
     now = held = drawn = null;
     panel.panel.hidden = true;
     at.stage.classList.remove('lesson');
-    if (restore === false) return store.set({ chapter: null, mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
+    if (restore === false) return store.set({ chapter: null, sole: false, mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, mayRepair: true, guessing: '' });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 

@@ -35,7 +35,7 @@ const EN = {
   theme: 'Dark or light',
   help: 'Keys',
   legend: 'Legend',
-  kept: 'kept', fresh: 'new this round', rejected: 'rejected', gap: 'gap', pad: 'pad',
+  kept: 'kept', fresh: 'new this round', rejected: 'rejected', gap: 'gap', padSlot: 'pad or unused slot', unfed: 'not fed yet',
   foldPrompts: 'Fold the prompts', unfoldPrompts: 'Show the prompts',
   prompt: 'prompt · {n}',
   from: '… from {x}',
@@ -74,10 +74,11 @@ const EN = {
 
   play: 'Play', pause: 'Pause', replay: 'Play again', back: 'Previous round', forward: 'Next round', toLive: 'Live',
   round: 'round {step} of {last}', prefill: 'prompts read', scrub: 'Round',
-  markGap: 'first gap opens', markWrong: 'first wrong word',
+  markGap: 'first gap opens', markWrong: 'first wrong word', markTie: 'rounding tie',
   markGapWhy: 'Round {step} chooses the token behind the first gap ({row}); round {fed} feeds it, and only then can the check find it.',
   markGapOpen: 'Round {step} chooses the token behind the first gap ({row}); it was never fed.',
   markWrongWhy: 'Round {step} writes the first wrong word ({row}).',
+  markTieWhy: 'Round {step} writes the first word that differs, by a tie that rounding decides ({row}).',
   speed: 'speed ×{n}',
 
   repair: "Repair only BSP's position ids",
