@@ -100,7 +100,11 @@ def test_a_run_from_the_page_shows_what_broke_and_repair_heals_it(open_page: Cal
     row = int(ring.locator("xpath=ancestor::*[@data-row][1]").get_attribute("data-row"))
     first = folded(page, f"f.lanes.bsp.frames.find(x => x.violations.some(v => v.row === {row})).step")
     page.locator(f".r-row[data-row='{row}'] .r-lane.right .r-broken").click()
-    assert folded(page, "[s.step, s.row]") == [first, row]
+    assert folded(page, "[s.step, s.row, s.view, s.right]") == [first, row, "positions", "bsp"]
+    page.wait_for_function("window.__ragged.tensors.drawn().view === 'positions'")
+    in_sight = "n => { const r = n.getBoundingClientRect(); return r.top < innerHeight - 100 && r.bottom > 100; }"
+    panel = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-panel:not([hidden])"
+    page.wait_for_function(f"([at]) => [...document.querySelectorAll(at)].some({in_sight})", arg=[panel])
 
     # Repair shows the lane in which only the positions differ: every row equal, no ring.
     page.get_by_role("button", name=re.compile("Repair")).click()
