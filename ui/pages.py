@@ -30,6 +30,7 @@ gradio-app footer { display: none !important; }
 #your-prompts .ticket { margin: 0; }
 #your-prompts .said { margin: 0; font-size: 14px; line-height: 1.5; }
 #your-prompts .said dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px 14px; margin: 4px 0 0; }
+@media (max-width: 640px) { #your-prompts .said dl { display: block; } #your-prompts .said dt { margin-top: 6px; } }
 #your-prompts .said dt { font-weight: 600; }
 #your-prompts .said dd { margin: 0; }
 #your-prompts .said summary { cursor: pointer; min-height: 28px; }

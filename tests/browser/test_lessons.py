@@ -506,8 +506,14 @@ def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
             assert (
                 page.inner_text(".r-sentence") == "The end. EQSPEC equals the row run alone in 3 of 3 rows, BSP in 0."
             )
+            assert page.locator(".r-broken").all_inner_texts()
+            assert all(
+                text.startswith("first broken: position gap") for text in page.locator(".r-broken").all_inner_texts()
+            )
             page.keyboard.press("Escape")
             page.wait_for_selector(repair)
+            page.evaluate("window.__ragged.player.go(7)")
+            page.get_by_role("button", name="cause: position gap").first.wait_for()
         page.context.close()
 
 

@@ -80,7 +80,9 @@ export function drawStage(at, state, act) {
   unfold.setAttribute('aria-pressed', String(state.unfolded));
   const order = rowOrder(state.fold);
   const many = order.length;
-  at.legend.querySelector('.r-order').hidden = plan.rows.length < 2 || order.every((row, n) => !n || row > order[n - 1]); // as in the list of prompts
+  const hint = at.legend.querySelector('.r-order');
+  hint.style.visibility = plan.rows.length < 2 ? 'hidden' : ''; // its place stays: what is below must not move
+  hint.hidden = order.every((row, n) => !n || row > order[n - 1]); // as in the list of prompts
   at.more.hidden = plan.geo.phone || many <= 4 || state.sole;
   at.more.textContent = state.allRows ? t('fewRows') : t('allRows', { n: many });
   return plan;
