@@ -1,6 +1,6 @@
-"""Ragged's server: `python app.py`. The only place that reads the environment.
+"""Ragged's server: `python app.py [--host NAME] [--port N]`. The only place that reads the environment.
 
-GRADIO_SERVER_NAME, GRADIO_SERVER_PORT  where to listen (127.0.0.1, 7860; on a Space 0.0.0.0)
+GRADIO_SERVER_NAME, GRADIO_SERVER_PORT  where to listen (127.0.0.1, 7860; on a Space 0.0.0.0); the options win
 SPACE_ID       set by Hugging Face Spaces
 RAGGED_DATA    folder of the visitors' runs (~/.cache/ragged/runs)
 RAGGED_CACHE   folder of the models (~/.cache/ragged)
@@ -8,6 +8,7 @@ RAGGED_CACHE   folder of the models (~/.cache/ragged)
 The engine's process imports this file again (multiprocessing spawn), so heavy imports stay inside functions.
 """
 
+import argparse
 import os
 import signal
 import sys
@@ -22,9 +23,12 @@ ROOT = Path(__file__).resolve().parent
 CPU_ENV = {"TRANSFORMERS_SDPA_FORCE_GQA": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
+_ENV = "the environment variables GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, RAGGED_DATA, RAGGED_CACHE"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the environment decides."""
+    """What the command line and the environment decide."""
 
     host: str
     port: int
@@ -33,16 +37,45 @@ class Settings:
     cache: Path | None
 
     @classmethod
-    def read(cls) -> "Settings":
+    def read(cls, argv: list[str] = ()) -> "Settings":
+        """Raises ValueError for a port that is none; an unknown argument ends the program with what would work."""
         env, home = os.environ, Path.home() / ".cache" / "ragged"
+        asked, unknown = (options := _options()).parse_known_args(argv)
+        if unknown:
+            options.error(f"there is no {' '.join(unknown)}. What works: --host NAME, --port N; {_ENV}")
         space = env.get("SPACE_ID") or None
         return cls(
-            host=env.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if space else "127.0.0.1"),
-            port=int(env.get("GRADIO_SERVER_PORT") or 7860),
+            host=asked.host or env.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if space else "127.0.0.1"),
+            port=_port("--port", asked.port) or _port("GRADIO_SERVER_PORT", env.get("GRADIO_SERVER_PORT")) or 7860,
             space=space,
             data=Path(env.get("RAGGED_DATA") or home / "runs"),
             cache=Path(env["RAGGED_CACHE"]) if env.get("RAGGED_CACHE") else None,
         )
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python app.py",
+        description="Serve the page. `make demo` does so after it has installed and fetched what is needed.",
+        epilog=f"Or {_ENV}.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--host", metavar="NAME", help="where to listen (127.0.0.1; on a Space 0.0.0.0)")
+    parser.add_argument("--port", metavar="N", help="the port (7860)")
+    return parser
+
+
+def _port(name: str, text: str | None) -> int | None:
+    """A port that was asked for, None where none was.
+
+    >>> _port("--port", "7931"), _port("GRADIO_SERVER_PORT", "")
+    (7931, None)
+    """
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
+        raise ValueError(f"{name} is {text!r}, and a port is a number from 1 to 65535")
+    return int(text)
 
 
 class Server:
@@ -117,10 +150,10 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     try:
-        server = Server(Settings.read())
+        server = Server(Settings.read(sys.argv[1:]))
         server.launch()
     except (OSError, ValueError) as error:
-        sys.exit(f"Ragged cannot start: {error} (GRADIO_SERVER_NAME, GRADIO_SERVER_PORT and RAGGED_DATA choose others)")
+        sys.exit(f"Ragged cannot start: {error} (--host, --port and RAGGED_DATA choose others)")
     ended.wait()
     server.close()
 

@@ -44,6 +44,9 @@ def from_json(data: dict, where: str = "event") -> Event:
         raise TraceError(f"{where}: {data['event']} lacks {', '.join(missing)}")
     values = {k: v for k, v in data.items() if k in known and k != "extra"}
     if wrong := shape.problem(cls, values):
+        values = shape.whole_numbers(cls, values)
+        wrong = shape.problem(cls, values)
+    if wrong:
         raise TraceError(f"{where}: {data['event']}: {wrong}")
     extra = {k: v for k, v in data.items() if k not in values and k != "event"}
     return cls(**values, extra=extra)
@@ -62,8 +65,8 @@ def read_lines(lines: Iterable[str]) -> Iterator[Event]:
             continue
         try:
             data = json.loads(line, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
-            raise TraceError(f"line {number}: not JSON ({error})") from None
+        except (ValueError, RecursionError):
+            raise TraceError(f"line {number}: {_not_json(line)}") from None
         event = from_json(data, f"line {number}")
         if first and not isinstance(event, Header):
             raise TraceError(f"line {number}: a trace begins with a header event, found {event.kind!r}")
@@ -73,6 +76,19 @@ def read_lines(lines: Iterable[str]) -> Iterator[Event]:
         yield event
     if first:
         raise TraceError("line 1: the trace is empty; it begins with a header event")
+
+
+def _not_json(line: str) -> str:
+    """What is said of a line that is no JSON, in the same words as in the browser (ui/viewer/trace.js).
+
+    >>> _not_json("hello")
+    'not JSON: a line is one whole JSON object, and this one is "hello"'
+    """
+    text = line.rstrip("\r\n")
+    shown = json.dumps(text[:40], ensure_ascii=False)
+    return (
+        f"not JSON: a line is one whole JSON object, and this one {'is' if len(text) <= 40 else 'begins with'} {shown}"
+    )
 
 
 def _no_constant(name: str) -> None:

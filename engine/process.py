@@ -83,11 +83,12 @@ class Keeper:
                 self._say("failed", explain(failure), 0.0)
                 raise
             self._key = key
-            self._say("ready", f"{config.target} is loaded.", 1.0)
+            folder = getattr(getattr(self._pair, "tokenizer", None), "name_or_path", "")
+            self._say("ready", f"{config.target} is loaded.", 1.0, str(folder))
         return self._pair
 
-    def _say(self, phase: str, text: str, fraction: float) -> None:
-        word = {"worker": phase, "text": text, "fraction": fraction}
+    def _say(self, phase: str, text: str, fraction: float, tokenizer: str = "") -> None:
+        word = {"worker": phase, "text": text, "fraction": fraction, "tokenizer": tokenizer}
         self._pipe.send_bytes(json.dumps(word, separators=(",", ":")).encode())
 
 

@@ -1,7 +1,29 @@
-"""registry: the methods, proposers and faults that there are, and what each of them can do. Names only, no code."""
+"""registry: the methods, proposers and faults that there are, and what each of them can do. Words only, no code."""
 
 METHODS = ("autoregressive", "eqspec", "exspec", "slots", "rollback", "bsp", "dsd")
 PROPOSERS = ("ngram", "draft_model", "self_skip", "eagle3", "hybrid", "mtp", "draft_small")
+
+#: Each method in a sentence, for the form. One without a sentence is offered by its name alone.
+METHOD_SAYS = {
+    "autoregressive": "writes one token per pass, without drafts; run alone, it is the reference of every other method",
+    "eqspec": "takes rejected drafts out of memory and shifts rows every round, so that the batch stays a rectangle",
+    "exspec": "decodes rows of equal length together: such a group shifts nothing while its rows accept alike",
+    "slots": "gives every row its own place in memory and never moves an entry",
+    "rollback": "lets every row keep only as many drafts as the slowest row: exact, and wasteful",
+    "bsp": "masks rejected drafts and pads but counts them in the position ids, so that its rows hear gaps",
+    "dsd": "keeps nothing in memory and feeds whole rows again every round; as published, the model sees the pads",
+}
+
+#: Each proposer by name and in a sentence, in the form's order.
+PROPOSER_SAYS = {
+    "ngram": ("n-gram", "copies what followed the same tokens earlier in the row's own text; no second model"),
+    "eagle3": ("EAGLE-3", "one small layer on the model's own inner states, trained here"),
+    "hybrid": ("hybrid", "n-gram where two or more tokens repeat, else EAGLE-3"),
+    "mtp": ("MTP", "one layer on the model's last states, fed its own output again, trained here"),
+    "draft_small": ("small draft model", "two layers, trained here to agree with the model"),
+    "self_skip": ("self-skip", "the model itself with some of its layers left out"),
+    "draft_model": ("draft model", "a smaller model with the same vocabulary"),
+}
 
 #: Defects that a method can carry, with the published reason. Removing them all makes the method exact.
 FAULTS = {

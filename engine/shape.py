@@ -36,6 +36,30 @@ def problem(cls: type, values: dict) -> str:
     return _prompts_and_lanes(values) if cls.kind == "header" else ""
 
 
+def whole_numbers(cls: type, values: dict) -> dict:
+    """The values with 1.0 as 1 where a whole number is wanted: JSON knows one kind of number, JavaScript too."""
+    kinds = {f.name: f.type for f in fields(cls)}
+    out = {name: _settled(value, kinds[name]) for name, value in values.items()}
+    if cls.kind == "header" and type(out["prompts"]) is list:
+        out["prompts"] = [_settled_prompt(p) if type(p) is dict else p for p in out["prompts"]]
+    return out
+
+
+def _settled_prompt(prompt: dict) -> dict:
+    parts = {"row": int, "ids": list[int]}
+    return {name: _settled(value, parts[name]) if name in parts else value for name, value in prompt.items()}
+
+
+def _settled(value: object, kind: object) -> object:
+    if isinstance(kind, UnionType):
+        kind = next(k for k in get_args(kind) if k is not NoneType)
+    if kind is int and type(value) is float and value.is_integer() and -MAX_INT <= value <= MAX_INT:
+        return int(value)
+    if get_origin(kind) is list and type(value) is list:
+        return [_settled(item, *get_args(kind)) for item in value]
+    return value
+
+
 @cache
 def checkers(cls: type) -> dict[str, Checker]:
     """A checker for each field of an event class."""

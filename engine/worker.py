@@ -29,11 +29,12 @@ class EngineError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """What the engine is doing, for a status line. `phase`: off, loading, ready, failed."""
+    """What the engine is doing, for a status line. `phase`: off, loading, ready, failed; `tokenizer`: its folder."""
 
     phase: str
     text: str = ""
     fraction: float = 0.0
+    tokenizer: str = ""
 
 
 class Engine(Protocol):
@@ -141,7 +142,7 @@ class Worker:
                 if word["worker"] == "idle":
                     lines.put(EngineError(word["error"]) if word["error"] else None)
                 else:
-                    self.state = EngineState(word["worker"], word["text"], word["fraction"])
+                    self.state = EngineState(word["worker"], word["text"], word["fraction"], word["tokenizer"])
         pipe.close()
         process.join(5)
         code = process.exitcode

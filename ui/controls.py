@@ -1,13 +1,15 @@
 """Your prompts: the form that starts runs. The Gradio event is short: it checks, queues the run, gives a ticket."""
 
 import asyncio
+import json
 import logging
+from html import escape
 from pathlib import Path
 
 import gradio as gr
 
 from engine.config import FLOOR, MAX_K
-from ui.lanes import SHORTCUT, on_offer
+from ui.lanes import SHORTCUT, methods_said, on_offer
 from ui.request import LENGTHS, MAX_NEW, MAX_PROMPTS, PROPOSERS, BadRequest, Offer, job
 from ui.runs import RunStore, StoreFull
 from ui.status import ticket
@@ -34,7 +36,12 @@ _TICKET = (
 )
 
 
-def build(store: RunStore, offer: Offer) -> None:
+_TOO_LONG = (
+    '<p id="too-long" role="status" hidden>These prompts are too long for a link: it carries the other settings.</p>'
+)
+
+
+def build(page: gr.Blocks, store: RunStore, offer: Offer) -> None:
     """Add the form to the Blocks that is being built."""
     open_to = {text: name for name, text in PROPOSERS.items() if name not in offer.unavailable()}
     with gr.Column(elem_id="your-prompts"):
@@ -64,20 +71,42 @@ def build(store: RunStore, offer: Offer) -> None:
         )
         with gr.Row():
             choices = [(text, choice) for choice, text in on_offer().items()]
-            left = gr.Dropdown(choices, value="eqspec", label="Upper lane", min_width=300, elem_id="left")
+            left = gr.Dropdown(
+                choices,
+                value="eqspec",
+                label="Upper lane",
+                min_width=300,
+                info="Both are compared, row by row, with each row run alone.",
+                elem_id="left",
+            )
             right = gr.Dropdown(
                 choices,
                 value=SHORTCUT,
                 label="Lower lane",
                 min_width=300,
-                info="Break it yourself: choose one fault, say which invariant will light, and see.",
+                info="Break it yourself: choose one fault and bet what it breaks.",
                 elem_id="right",
             )
+        gr.HTML(_methods(), js_on_load=None, apply_default_css=False)
         lengths = _lengths()
         chat = gr.Checkbox(True, label="Wrap prompts in the model's chat template", elem_id="chat")
         run = gr.Button("Run", variant="primary", elem_id="run")
         script = Path(__file__).with_name("ticket.js").read_text(encoding="utf-8")
+        gr.HTML(_TOO_LONG, js_on_load=None, apply_default_css=False)
         held = gr.HTML({}, html_template=_TICKET, js_on_load=script, apply_default_css=False, elem_id="ticket")
+
+    settings = [prompts, k, budget, proposer, left, right, *lengths, chat]
+    fields = json.dumps([_field(setting) for setting in settings])
+    gr.on(
+        [setting.change for setting in settings],
+        None,
+        settings,
+        js=f"(...values) => {{ raggedForm.write({fields}, values); }}",
+        api_visibility="private",
+    )
+    page.load(
+        None, settings, settings, js=f"(...values) => raggedForm.read({fields}, values)", api_visibility="private"
+    )
 
     async def start(*values: object) -> dict:
         return await asyncio.to_thread(begin, store, offer, *values)
@@ -90,6 +119,21 @@ def build(store: RunStore, offer: Offer) -> None:
         concurrency_limit=8,
         show_progress="hidden",
     )
+
+
+def _field(setting: gr.components.Component) -> dict:
+    """What the address needs to know of a setting."""
+    choices = getattr(setting, "choices", None)
+    return {
+        "name": setting.elem_id,
+        "initial": setting.value,
+        "choices": choices and [value for _, value in choices],
+    }
+
+
+def _methods() -> str:
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(said)}</dd>" for name, said in methods_said() if said)
+    return f'<details class="said" open><summary>What each method does</summary><dl>{items}</dl></details>'
 
 
 def _lengths() -> list[gr.components.Component]:

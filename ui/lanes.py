@@ -6,7 +6,7 @@ A choice is "eqspec", "dsd:published", "dsd:none" or "eqspec:stale_mask"; a lane
 import re
 
 from engine.config import RunConfig
-from engine.registry import FAULTS, METHODS, POSITION_FAULTS, PUBLISHED_BROKEN
+from engine.registry import FAULTS, METHOD_SAYS, METHODS, POSITION_FAULTS, PUBLISHED_BROKEN
 
 _SOURCE = re.compile(r" \((?:papers\.md )?[A-Z]\.\d[^)]*\)")
 
@@ -25,7 +25,7 @@ def on_offer() -> dict[str, str]:
     """
     out = {}
     for method in METHODS:
-        name = method.upper() if len(method) < 8 else method.capitalize()
+        name = shown(method)
         if method == SHORTCUT:
             out[SHORTCUT] = f"{name}: broken position ids"
         if method in PUBLISHED_BROKEN:
@@ -36,6 +36,20 @@ def on_offer() -> dict[str, str]:
     for method, faults in FAULTS.items():
         out |= {f"{method}:{fault}": f"{method.upper()}, one fault: {plain(why)}" for fault, why in faults.items()}
     return out
+
+
+def shown(method: str) -> str:
+    """A method's name as people read it.
+
+    >>> shown("eqspec"), shown("rollback")
+    ('EQSPEC', 'Rollback')
+    """
+    return method.upper() if len(method) < 8 else method.capitalize()
+
+
+def methods_said() -> list[tuple[str, str]]:
+    """Every method of the registry with its sentence."""
+    return [(shown(method), METHOD_SAYS.get(method, "")) for method in METHODS]
 
 
 def lanes(left: str, right: str, rows: int, common: dict) -> dict[str, RunConfig]:

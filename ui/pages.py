@@ -14,6 +14,7 @@ from ui.static import Folder, trace_list
 TITLE = "Ragged: batch speculative decoding, exact and broken"
 _PLOTLY = "plotly-cartesian-"
 _README = Path(__file__).parents[1] / "README.md"
+_FORM_LINK = Path(__file__).with_name("form_link.js")  # not a module: Gradio calls it when it starts
 _CODE = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"""^(?:import|export)\b[^'"()]*?['"]\./([\w.-]+)['"]""", re.MULTILINE)
 
@@ -27,6 +28,13 @@ gradio-app footer { display: none !important; }
 #ticket .html-container > * { display: flex; flex-wrap: wrap; gap: 12px; align-items: center; min-height: 48px; }
 #your-prompts .example { min-height: 44px; }
 #your-prompts .ticket { margin: 0; }
+#your-prompts .said { margin: 0; font-size: 14px; line-height: 1.5; }
+#your-prompts .said dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px 14px; margin: 4px 0 0; }
+@media (max-width: 640px) { #your-prompts .said dl { display: block; } #your-prompts .said dt { margin-top: 6px; } }
+#your-prompts .said dt { font-weight: 600; }
+#your-prompts .said dd { margin: 0; }
+#your-prompts .said summary { cursor: pointer; min-height: 28px; }
+#too-long { margin: 0; font-size: 14px; }
 #your-prompts .stop { min-height: 44px; padding: 0 16px; border: 1px solid currentColor; border-radius: 8px; }
 #your-prompts .stop[hidden] { display: none; }
 #your-prompts .ticket[data-status=failed], #your-prompts .ticket[data-status=refused] { font-weight: 600; }
@@ -59,7 +67,7 @@ def head(viewer: Folder, vendor: Folder, traces: Folder, space: str | None = Non
     page["writer"] = writer(_README.read_text(encoding="utf-8")) if _README.exists() else ""
     page["faults"] = lanes.explained()
     hero = traces.files.get("hero.jsonl")
-    parts = [f"<style>{_CSS}</style>"]
+    parts = [f"<style>{_CSS}</style>", f"<script>{_FORM_LINK.read_text(encoding='utf-8')}</script>"]
     parts += [f'<link rel="stylesheet" href="{base}{name}">' for name in viewer.names(".css")]
     # Only what the first paint needs: the other modules would take its connections.
     parts += [f'<link rel="modulepreload" href="{base}{name}">' for name in imports(viewer, "main.js")]
@@ -96,7 +104,7 @@ def blocks(store: RunStore, offer: Offer) -> gr.Blocks:
     """The Gradio side of the page. The viewer moves its stage into the mount point."""
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as demo:
         gr.HTML(html_template='<div id="ragged-mount"></div>', js_on_load=None, apply_default_css=False)
-        controls.build(store, offer)
+        controls.build(demo, store, offer)
     return demo
 
 

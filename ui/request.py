@@ -1,8 +1,10 @@
 """From what a visitor typed to a job for the engine, or to a message that says what, where and what would work."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from engine import registry
 from engine.config import FLOOR, MAX_K, ConfigError
 from engine.shipped import SHARDS, lacking
 from ui import lanes
@@ -11,15 +13,19 @@ MAX_PROMPTS = 8
 MAX_NEW = 256
 MAX_CHARS = 20_000  # a prompt; the engine checks tokens against its context
 
-PROPOSERS = {
-    "ngram": "n-gram: copies from the row's own text",
-    "eagle3": "EAGLE-3: one small layer on the model's own states, trained here",
-    "hybrid": "hybrid: n-gram where two or more tokens repeat, else EAGLE-3",
-    "mtp": "MTP: one layer on the model's last states, fed its own output, trained here",
-    "draft_small": "small draft model: two layers, trained here to agree with the model",
-    "self_skip": "self-skip: the model with some layers left out",
-    "draft_model": "draft model: a smaller model with the same vocabulary",
-}
+
+def worded(names: Iterable[str]) -> dict[str, str]:
+    """What the form calls each proposer, in its own order; one without words in the registry goes by its name.
+
+    >>> list(worded(["fresh", "eagle3", "ngram"]).values())[1:]
+    ["EAGLE-3: one small layer on the model's own inner states, trained here", 'fresh']
+    """
+    names = list(names)
+    said = {name: ": ".join(words) for name, words in registry.PROPOSER_SAYS.items() if name in names}
+    return said | {name: name for name in names if name not in said}
+
+
+PROPOSERS = worded(registry.PROPOSERS)
 
 #: What draft lengths can follow here. A table of measured costs is a file, which the form does not take.
 LENGTHS = {

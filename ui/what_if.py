@@ -1,8 +1,8 @@
 """What if: a row goes on from another token. From the place that a browser names to a job, or to words why not.
 
-The browser names a trace of this server, a place in it and one token. Prompts, configurations and the row's text are
-read from the server's own copy: no other id comes from outside. The row's prompt is then its prompt, its output up to
-that place, and the token; the other rows start from their prompts again.
+The browser names a trace of this server, a place in it and one token, by its id or by its text. Prompts, configurations
+and the row's text are read from the server's own copy: nothing else comes from outside. The row's prompt is then its
+prompt, its output up to that place, and the token; the other rows start from their prompts again.
 
 The new trace's header tells it: `what_if`: {trace, lane, row, index, token, instead: [id, text, hex]}, where trace and
 lane are those that were looked at and `index` is the generated token of theirs, from 0, that was changed.
@@ -14,6 +14,8 @@ from engine.config import ConfigError, RunConfig
 from engine.fold import Fold, fold
 from engine.frames import RowState
 from engine.lines import TraceError, read_lines
+from engine.one_token import NotOneToken, one_token
+from engine.worker import EngineState
 from ui.request import MAX_NEW, MAX_PROMPTS, Offer
 from ui.runs import RunStore
 from ui.static import Folder
@@ -22,7 +24,8 @@ from ui.status import ticket
 MAX_BODY = 2048  # bytes
 
 #: What the browser sends: `index` counts the row's generated tokens from 0; `held` is its run that may still go on.
-FIELDS = {"trace": str, "lane": str, "row": int, "index": int, "token": int, "held": str}
+FIELDS = {"trace": str, "lane": str, "row": int, "index": int, "held": str}
+TOKEN = {"token": int, "text": str}  # one of them
 
 
 class Refused(ValueError):
@@ -40,7 +43,10 @@ def begin(store: RunStore, offer: Offer, traces: Folder, body: bytes) -> dict:
         raise Refused(
             f"this server has no model ({store.engine.state.text})", "start Ragged where it can load one", 503
         )
-    work = job(offer, trace_of(store, traces, asked["trace"]), asked)
+    state = trace_of(store, traces, asked["trace"])
+    if "token" not in asked:
+        asked["token"] = _typed(store.engine.state, asked["text"])
+    work = job(offer, state, asked)
     try:
         return ticket(store, store.create(work, held=asked["held"]))
     except OSError as error:
@@ -53,13 +59,28 @@ def read(body: bytes) -> dict:
         asked = json.loads(body)
     except (ValueError, RecursionError):
         asked = None
-    wrong = (
-        list(FIELDS) if type(asked) is not dict else [n for n, kind in FIELDS.items() if type(asked.get(n)) is not kind]
-    )
-    if wrong:
+    given = asked if type(asked) is dict else {}
+    wrong = [name for name, kind in FIELDS.items() if type(given.get(name)) is not kind]
+    one = [name for name, kind in TOKEN.items() if type(given.get(name)) is kind]
+    if wrong or len(one) != 1 or len(TOKEN.keys() & given.keys()) != 1:
         kinds = ", ".join(f"{name} ({kind.__name__})" for name, kind in FIELDS.items())
-        raise Refused(f"{', '.join(wrong)} missing or of another type", f"send JSON with {kinds}")
-    return asked
+        wrong += [] if len(one) == 1 else [" or ".join(TOKEN)]
+        raise Refused(
+            f"{', '.join(wrong) or 'token and text'} missing or of another type",
+            f"send JSON with {kinds}, and token (int) or text (str)",
+        )
+    return given
+
+
+def _typed(engine: EngineState, text: str) -> int:
+    """The token that a text is to the loaded model. Raises Refused."""
+    if engine.phase != "ready":
+        raise Refused("the model is not loaded yet", "try again in a moment, or give # and an id", 503)
+    try:
+        return one_token(engine.tokenizer, text)
+    except NotOneToken as error:
+        what, _, works = str(error).rpartition(": ")
+        raise Refused(what, works) from None
 
 
 def trace_of(store: RunStore, traces: Folder, name: str) -> Fold:
@@ -106,14 +127,15 @@ def job(offer: Offer, state: Fold, asked: dict) -> dict:
     instead = [row.ids[index], *state.pieces.get(row.ids[index], ["", ""])]
     kept = {"trace": asked["trace"], "lane": asked["lane"], "index": asked["index"], "token": token}
     texts = [p["text"] for p in header.prompts]
-    texts[at] += "\n" + _text(state, prompts[at][row.prompt :])
+    named = {token: [asked["text"], ""]} if "text" in asked else {}
+    texts[at] += "\n" + _text(state.pieces | named, prompts[at][row.prompt :])
     about = {"what_if": {**kept, "row": at, "instead": instead}, "texts": texts}
     return {"lanes": lanes, "prompts": prompts, "title": header.title, "about": about}
 
 
-def _text(state: Fold, ids: list[int]) -> str:
-    """The text of some tokens, as far as the trace has it: characters that are not whole are marked."""
-    pieces = [state.pieces.get(i, ["", ""]) for i in ids]
+def _text(known: dict[int, list[str]], ids: list[int]) -> str:
+    """The text of some tokens, as far as it is known: characters that are not whole are marked."""
+    pieces = [known.get(i, ["", ""]) for i in ids]
     return b"".join(bytes.fromhex(raw) or text.encode(errors="replace") for text, raw in pieces).decode(
         errors="replace"
     )

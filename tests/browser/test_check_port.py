@@ -1,6 +1,8 @@
 """The browser checks a trace as Python does: the same violations word for word, the same refusals."""
 
+import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +32,12 @@ INSPECT = """async (texts) => {
 }"""
 
 
+PARSE = """async (text) => {
+  const { parseTrace } = await import('/viewer/fold.js');
+  try { return parseTrace(text); } catch (error) { return error.message; }
+}"""
+
+
 class Keeping(Inspector):
     """The inspector, every violation kept with its step."""
 
@@ -49,7 +57,7 @@ def fields_of(v: Violation) -> dict:
 
 def in_python(text: str) -> dict | str:
     """What `inspect` finds, in the browser's form."""
-    inspector, reading = Keeping(), Reading(text.splitlines(keepends=True))
+    inspector, reading = Keeping(), Reading(io.StringIO(text, newline="\n"))
     try:
         for number, event in reading:
             try:
@@ -175,6 +183,52 @@ def test_a_refusal_says_what_is_wrong_where_and_what_would_work(page: object) ->
     assert in_browser(page, [TEXTS["runs_of_row_minus_one"]]) == [f"line 4: {row}"]
     positions = "does not fit what came before it (positions has 0 entries for rows 0; give one for each)"
     assert in_browser(page, [TEXTS["no_positions"]]) == [f"line 3: verify of step 0 {positions}"]
+
+
+NOT_JSON = [
+    "hello",
+    "{",
+    '{"event": NaN}',
+    "<!doctype html>",
+    '{"a": "\t"}',
+    "\U0001f9f5" * 60,
+    "{'event': 1}",
+    "[" * 3000,
+    "\u2028x\x7f",
+]
+
+
+@pytest.mark.parametrize("line", NOT_JSON)
+def test_what_is_no_json_is_said_in_the_same_words(line: str, page: object) -> None:
+    texts = [f"{after_header()}\n{line}{end}{{}}\n" for end in ("\n", "\r\n")]
+    expected = [in_python(text) for text in texts]
+    assert in_browser(page, texts) == expected
+    assert len(set(expected)) == 1
+    assert re.match(r'line 2: not JSON: a line is one whole JSON object, and this one (is|begins with) "', expected[0])
+    assert page.evaluate(PARSE, texts[0]) == expected[0]
+
+
+def whole_as_fraction(value: object) -> object:
+    """The same JSON with every whole number as 1.0."""
+    if isinstance(value, dict):
+        return {name: whole_as_fraction(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [whole_as_fraction(part) for part in value]
+    return float(value) if type(value) is int else value
+
+
+@pytest.mark.parametrize("kind", ["exact", "broken"])
+def test_a_whole_number_written_as_a_fraction_is_read_alike(kind: str, page: object) -> None:
+    whole = "".join(lines_of(recorded(kind)))
+    fractions = "".join(json.dumps(whole_as_fraction(json.loads(line))) + "\n" for line in whole.splitlines())
+    assert '"step": 1.0' in fractions
+    expected = in_python(whole)
+    assert isinstance(expected, dict)
+    assert in_python(fractions) == expected
+    assert in_browser(page, [fractions]) == [expected]
+    half = after_header(OPEN, {"event": "row_done", "lane": "eqspec", "row": 0.5, "reason": "stop", "tokens": 1})
+    refused = "line 3: row_done: row: expected a whole number, found 0.5"
+    assert [in_python(half), *in_browser(page, [half])] == [refused] * 2
 
 
 @pytest.mark.parametrize("noise", [10**30, 1e30, 2**60, 10**400])

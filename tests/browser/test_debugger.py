@@ -133,7 +133,7 @@ def test_with_the_keyboard_alone(open_page: Callable, static_site: str, hero: Fo
     assert page.evaluate("document.activeElement.dataset.generated") == "1"
     page.keyboard.press("v")  # the first violated invariant
     first = next(f.step for f in hero.lanes["bsp"].frames for v in f.violations if v["row"] == row)
-    assert state(page)["step"] == first
+    assert [state(page)[key] for key in ("step", "view", "tensorsOpen")] == [first, "positions", True]
     while state(page)["debug"]:
         page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.closest('.r-board') !== null")

@@ -379,15 +379,53 @@ def test_a_link_opens_its_chapter_and_its_own_trace_and_leaving_shows_the_hero(
 
 
 def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static_site: str) -> None:
-    page = opened(open_page, static_site, 2)
-    assert not page.locator("h1").is_visible()
-    assert not page.locator(".r-verdict").first.is_visible()
-    page.click(f"{PANEL} [data-value=same]")
-    page.wait_for_function("getComputedStyle(document.querySelector('h1')).visibility === 'visible'")
+    neutral = "Same model, same prompts. What comes out is told after your answer."
+    for n, right in ((5, "positions"), (7, "2"), (2, "same")):
+        page = opened(open_page, static_site, n)
+        page.wait_for_function("document.querySelector('#ragged-stage').classList.contains('guessing')")
+        assert page.inner_text("h1").split() == neutral.split()
+        assert re.fullmatch(
+            r"Round \d\. What happens in it is told after your answer\.", page.inner_text(".r-sentence")
+        )
+        assert page.locator("#ragged-stage > [aria-live]").inner_text() in ("", page.inner_text(".r-sentence"))
+        assert not page.locator(".r-verdict").first.is_visible()
+        assert not re.search("equal|differs", page.locator("#ragged-stage > .r-hidden table").inner_text())
+        page.click(f"{PANEL} [data-value='{right}']")
+        page.wait_for_function("document.querySelector('h1').textContent.includes('EQSPEC: ')")
+        assert "told after" not in page.inner_text(".r-sentence")
+        assert page.locator(".r-verdict").first.is_visible()
     page.keyboard.press("n")
     page.get_by_role("button", name="Unmask the pads").click()
     page.wait_for_selector(".r-lane[data-lane=pads_seen] .r-word.wrong:not(.future)")
     assert page.locator(".r-lane[data-lane=pads_seen] .r-empty").count() == 0
+
+
+def test_the_rectangle_shows_one_run_until_two_differ_and_then_where_they_do(
+    open_page: Callable, static_site: str
+) -> None:
+    panes = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-panel:not([hidden])"
+    page = opened(open_page, static_site, 2)
+    page.wait_for_function("window.__ragged.tensors?.idle()")
+    assert page.locator(panes).count() == 1
+    page.click(f"{PANEL} [data-value=same]")
+    page.keyboard.press("n")
+    page.wait_for_function("window.__ragged.tensors.idle()")
+    assert page.locator(panes).count() == 1
+    page.get_by_role("button", name="Unmask the pads").click()
+    page.wait_for_function("at => document.querySelectorAll(at).length === 2", arg=panes)
+    stage_is(page, {"right": "pads_seen", "view": "mask"})
+    page.wait_for_function("window.__ragged.tensors.idle()")
+    legend, facts = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-legend", page.locator(panes).all_inner_texts()
+    assert "1: a pad that is read as a word" in page.inner_text(legend)
+    assert ["are seen as words" in text for text in facts] == [False, True]
+    assert "whole rows fed" in facts[1]
+    page.click(f"{PANEL} .next")
+    page.click(f"{PANEL} [data-value=learned]")
+    offset = '.r-lane[data-lane=pads_counted][data-row="2"] .r-offset'
+    page.wait_for_function("at => document.querySelector(at)?.textContent === 'all +48'", arg=offset)
+    stage_is(page, {"view": "positions"})
+    decodes = "s.fold.lanes.pads_counted.frames.find(f => f.step === s.step).rows.includes(s.row)"
+    assert page.evaluate(f"(s => {decodes})(window.__ragged.store.get())")
 
 
 def test_a_double_click_on_next_does_not_pass_over_the_explanation(open_page: Callable, static_site: str) -> None:
@@ -419,6 +457,64 @@ def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callabl
     assert "not free" in page.inner_text(FEED)
     page.get_by_role("button", name="Skip").click()
     assert page.inner_text(FEED) == "The answer: 5. What the rows kept beyond the smallest count, 0: 3 + 2 + 0 = 5."
+
+
+def test_chapter_eight_shows_the_rows_that_it_asks_about(open_page: Callable, static_site: str) -> None:
+    inside = """at => [...document.querySelectorAll(at)].map(n => n.getBoundingClientRect())
+      .every(r => r.top > 0 && r.bottom < innerHeight)"""
+    page = opened(open_page, static_site, 7)
+    rows = "#ragged-stage .r-row"
+    page.wait_for_function("at => document.querySelectorAll(at).length === 4", arg=rows)
+    assert page.evaluate(inside, rows)
+    assert not page.locator(".r-marks").is_visible()
+    page.click(f"{PANEL} [data-value='2']")
+    page.keyboard.press("n")
+    for line in page.locator(f"{PANEL} .r-rankline").all():
+        said = line.locator("button").first
+        lane, row = re.match(r"(\w+), row (\d)", said.inner_text()).groups()
+        said.click()
+        shown = f'.r-row[data-row="{int(row) - 1}"] .r-lane[data-lane={lane.lower()}] .r-word.wrong:not(.future)'
+        page.wait_for_selector(shown)
+        assert page.locator(rows).count() == 1
+        assert page.evaluate(inside, shown)
+        assert page.locator(f"{shown} .ring").evaluate("n => getComputedStyle(n).borderStyle") == "solid"
+    do(page, plan(page, 7)["steps"][1] | {"key": "equal", "items": plan(page, 7)["items"]})
+    page.keyboard.press("n")
+    assert page.inner_text(f"{PANEL} .r-ask").startswith("Row 3, token 9")
+    page.wait_for_selector('.r-row[data-row="2"] .r-word.wrong:not(.future)')
+    assert page.locator(rows).count() == 1
+    page.keyboard.press("Escape")
+    page.wait_for_function("at => document.querySelectorAll(at).length === 3", arg=rows)
+
+
+def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
+    open_page: Callable, static_site: str
+) -> None:
+    repair = ".r-below .r-repair"
+    for n in range(len(CHAPTERS)):
+        page = opened(open_page, static_site, n)
+        page.click(f"{PANEL} .r-options > [data-value]")
+        page.click(f"{PANEL} .next")
+        page.wait_for_selector(f"{PANEL} .r-stages [aria-current]:has-text('do')")
+        assert page.locator(repair).is_visible() == (CHAPTERS[n] == "defect"), CHAPTERS[n]
+        if CHAPTERS[n] == "crop":  # nor by its key
+            page.locator("#ragged-stage").focus()
+            page.keyboard.press("r")
+            page.keyboard.press("End")
+            page.wait_for_function("window.__ragged.store.get().step === 7")
+            stage_is(page, {"right": "bsp"})
+            assert (
+                page.inner_text(".r-sentence") == "The end. EQSPEC equals the row run alone in 3 of 3 rows, BSP in 0."
+            )
+            assert page.locator(".r-broken").all_inner_texts()
+            assert all(
+                text.startswith("first broken: position gap") for text in page.locator(".r-broken").all_inner_texts()
+            )
+            page.keyboard.press("Escape")
+            page.wait_for_selector(repair)
+            page.evaluate("window.__ragged.player.go(7)")
+            page.get_by_role("button", name="cause: position gap").first.wait_for()
+        page.context.close()
 
 
 def test_progress_is_kept_and_a_browser_that_keeps_nothing_is_fine(open_page: Callable, static_site: str) -> None:

@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
@@ -100,7 +101,11 @@ def test_a_run_from_the_page_shows_what_broke_and_repair_heals_it(open_page: Cal
     row = int(ring.locator("xpath=ancestor::*[@data-row][1]").get_attribute("data-row"))
     first = folded(page, f"f.lanes.bsp.frames.find(x => x.violations.some(v => v.row === {row})).step")
     page.locator(f".r-row[data-row='{row}'] .r-lane.right .r-broken").click()
-    assert folded(page, "[s.step, s.row]") == [first, row]
+    assert folded(page, "[s.step, s.row, s.view, s.right]") == [first, row, "positions", "bsp"]
+    page.wait_for_function("window.__ragged.tensors.drawn().view === 'positions'")
+    in_sight = "n => { const r = n.getBoundingClientRect(); return r.top < innerHeight - 100 && r.bottom > 100; }"
+    panel = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-panel:not([hidden])"
+    page.wait_for_function(f"([at]) => [...document.querySelectorAll(at)].some({in_sight})", arg=[panel])
 
     # Repair shows the lane in which only the positions differ: every row equal, no ring.
     page.get_by_role("button", name=re.compile("Repair")).click()
@@ -243,12 +248,59 @@ def choose(page: object, side: str, label: str) -> None:
     page.locator(f"#{side}").get_by_role("option", name=label).click()
 
 
+def test_the_form_s_settings_are_in_the_link_and_come_back_with_it(open_page: Callable, site: str) -> None:
+    page = visit(open_page, f"{site}/?r=3&row=1")
+    page.fill("#prompts textarea", "One\nTwo & = % three")
+    page.fill("#k input", "6")
+    choose(page, "right", "EQSPEC, one fault: pads are attended like words")
+    page.get_by_label("hybrid: ").check()
+    page.locator("#chat input").uncheck()
+    page.get_by_role("button", name="Advanced").click()
+    page.get_by_label("how sure the drafter is").check()
+    page.wait_for_function("location.search.includes('f.adapt=confidence')")
+    query = dict(parse_qsl(urlsplit(page.url).query))
+    named = {
+        "prompts": "One\nTwo & = % three",
+        "k": "6",
+        "right": "eqspec:pads_visible",
+        "proposer": "hybrid",
+        "chat": "0",
+    }
+    assert query == {
+        "r": "3",
+        "row": "1",
+        "f.adapt": "confidence",
+        **{f"f.{name}": value for name, value in named.items()},
+    }
+    page.wait_for_function("window.__ragged.store.get().step === 3")
+    page.get_by_role("button", name="Next round").click()  # the stage keeps what is the form's
+    page.wait_for_function("location.search.includes('r=4') && location.search.includes('f.k=6')")
+
+    page.goto(page.url)
+    page.wait_for_selector("#your-prompts.open")
+    page.wait_for_function("document.querySelector('#k input').value === '6'")
+    assert page.input_value("#prompts textarea") == named["prompts"]
+    assert page.input_value("#right input") == "EQSPEC, one fault: pads are attended like words"
+    assert page.locator("#proposer input:checked").input_value() == "hybrid"
+    assert not page.locator("#chat input").is_checked()
+    page.fill("#k input", "4")
+    page.wait_for_function("!location.search.includes('f.k')")
+    page.fill("#prompts textarea", "x" * 7000)
+    page.wait_for_function("!location.search.includes('f.prompts')")
+    assert page.locator("#too-long").is_visible()
+
+    page.goto(f"{site}/?f.k=x&f.right=nothing&f.adapt=confidence.nothing&f.max-new=9")  # nonsense is ignored
+    page.wait_for_function("document.querySelector('#max-new input')?.value === '9'")
+    assert page.input_value("#k input") == "4"
+    assert page.input_value("#right input") == "BSP: broken position ids"
+
+
 def test_break_it_yourself_bet_first_then_see_which_invariant_lights(open_page: Callable, site: str) -> None:
     page = visit(open_page, site)
     choose(page, "right", "EQSPEC, one fault: pads are attended like words")
     start(page)
     page.wait_for_selector("#ragged-predict:not([hidden])", timeout=MINUTE)
-    assert not page.locator("#ragged-stage h1").is_visible()  # nothing is given away before the bet
+    page.get_by_role("heading", name="What comes out is told after your answer.").wait_for()  # nothing is given away
     assert not page.locator(".r-transport").is_visible()
     assert folded(page, "[s.live, s.step]") == [False, 0]
     assert page.locator("#ragged-predict .r-bets button").count() == 7

@@ -100,6 +100,32 @@ def hero_config(hero: Fold, name: str) -> dict:
     return json.loads(json.dumps(RunConfig.from_json(hero.lanes[name].config).to_json()))
 
 
+def test_any_token_of_the_model_can_be_typed(open_page: Callable, site: str, hero: Fold) -> None:
+    page = open_page(f"{site}/{query(hero, 'eqspec')}")
+    page.wait_for_selector("#ragged-mount #ragged-stage")
+    page.visit.expect("400")
+    field, said = page.get_by_label("Any other token"), "#ragged-inspector .r-whatif [role=status]"
+    for text, words in (
+        (
+            "hammer time",
+            r"“hammer time” is \d tokens, “.*” \(#\d+\), .*“ time” \(#\d+\): type one of them, or # and an id\.",
+        ),
+        ("#49152", r"token 49152 is none of the model's: send an id from 0 to 49151\."),
+        ("<|im_end|>", r"token 2 ends the row: nothing would come after it: choose a token that does not\."),
+    ):
+        field.fill(text)
+        field.press("Enter")
+        page.wait_for_function(
+            "([at, re]) => new RegExp(`^${re}$`).test(document.querySelector(at).textContent)", arg=[said, words]
+        )
+    field.fill(" moon")
+    page.get_by_role("button", name="Go on from it").click()
+    page.wait_for_function("window.__ragged.store.get().fold?.header?.what_if", timeout=2 * MINUTE)
+    page.wait_for_selector("#ragged-changed:not([hidden])")
+    assert "“moon” instead of “mat” at token 6" in page.inner_text("#ragged-changed")
+    assert folded(page, "f.header.prompts[1].text").endswith("The cat sat on the moon")
+
+
 def test_a_rejected_draft_of_an_exact_lane_is_accepted_and_a_change_is_changed_again(
     open_page: Callable, site: str, hero: Fold
 ) -> None:
@@ -190,5 +216,6 @@ def test_what_a_dropped_file_says_of_a_change_is_text_and_nothing_is_offered(
             assert page.evaluate(AXE, ["#ragged-changed", None]) == []
     page.locator(".r-lane .r-word").first.click()
     page.wait_for_selector("#ragged-inspector .r-fact")
-    assert page.locator("#ragged-inspector .r-whatif").is_hidden()
+    assert "the file does not leave this machine" in page.inner_text("#ragged-inspector .r-whatif")
+    assert page.locator("#ragged-inspector .r-whatif :is(button, input):visible").count() == 0
     assert page.evaluate("window.hacked") is None

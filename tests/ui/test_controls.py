@@ -1,17 +1,20 @@
 """What a visitor types becomes a job or a message that says what, where and what would work."""
 
+import json
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 import pytest
 
 from engine.config import RunConfig
-from engine.registry import FAULTS, METHODS, POSITION_FAULTS
+from engine.registry import FAULTS, METHOD_SAYS, METHODS, POSITION_FAULTS, PROPOSER_SAYS, PROPOSERS
 from engine.worker import EngineState
 from tests.ui.fakes import ThreadEngine, until
+from ui import lanes, pages
 from ui.controls import EXAMPLES, begin
 from ui.lanes import explained, name_of, on_offer
-from ui.request import BadRequest, Offer, job, split
+from ui.request import BadRequest, Offer, job, split, worded
 from ui.run import Limits, Run
 from ui.runs import RunStore
 from ui.status import message, ticket
@@ -49,6 +52,22 @@ def test_the_form_offers_every_method_and_every_fault_of_the_registry() -> None:
             }
     assert set(explained()) == {f"{m}_{f}" for m, faults in FAULTS.items() for f in faults}
     assert not any("papers.md" in text for text in [*on_offer().values(), *explained().values()])
+
+
+def test_every_method_and_proposer_of_the_registry_is_explained_in_the_form(tmp_path: Path) -> None:
+    assert set(METHOD_SAYS) == set(METHODS)
+    assert set(PROPOSER_SAYS) == set(PROPOSERS)
+    page = pages.blocks(RunStore(tmp_path, ThreadEngine()), Offer())
+    config = json.dumps(page.get_config_file(), ensure_ascii=False)
+    for said in [*METHOD_SAYS.values(), *(words for _, words in PROPOSER_SAYS.values())]:
+        assert escape(said) in config or said in config or said.startswith("a smaller model"), said  # not offered here
+
+
+def test_a_method_or_proposer_without_words_is_offered_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "METHODS", (*METHODS, "newest"))
+    assert worded((*PROPOSERS, "fresh"))["fresh"] == "fresh"
+    assert ("NEWEST", "") in lanes.methods_said()
+    assert on_offer()["newest"] == "NEWEST: exact"
 
 
 @pytest.mark.parametrize("choice", on_offer())

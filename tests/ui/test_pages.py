@@ -120,6 +120,24 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_the_command_line_wins_and_what_it_does_not_know_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("GRADIO_SERVER_PORT", "7999")
+    read = Settings.read(["--port", "7931", "--host", "0.0.0.0"])
+    assert (read.port, read.host) == (7931, "0.0.0.0")
+    with pytest.raises(SystemExit) as ended:
+        Settings.read(["--prot", "7931"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "there is no --prot 7931" in said
+    assert all(name in said for name in ("--port N", "--host NAME", "GRADIO_SERVER_PORT", "RAGGED_DATA"))
+    for argv, port, name in (["--port", "x"], "", "--port is 'x'"), ([], "70000", "GRADIO_SERVER_PORT is '70000'"):
+        monkeypatch.setenv("GRADIO_SERVER_PORT", port)
+        with pytest.raises(ValueError, match=f"{name}, and a port is a number from 1 to 65535"):
+            Settings.read(argv)
+
+
 def test_the_writer_of_other_engines_is_taken_from_the_readme() -> None:
     code = 'import json\n# ## no heading\nprint(json.dumps({"event": "header"}))\n'
     text = f"# Ragged\n\n## Your own engine\n\nLike this:\n\n```python\n{code}```\n\n## The map\n\n```\nother\n```\n"

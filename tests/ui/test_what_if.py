@@ -6,6 +6,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Split
 
 from engine.config import RunConfig
 from engine.fold import Fold, fold
@@ -151,6 +154,33 @@ def test_a_request_becomes_a_run_whose_trace_says_what_was_changed(here: object)
     assert [p["text"].count("The cat sat on") for p in header.prompts] == [0, 2, 0]
     assert here.store.get(run.id).status == "done"
     assert dump_line(header) == run.log.text().split("\n")[0]
+
+
+def test_a_token_can_be_named_by_its_text(here: object, tmp_path: Path) -> None:
+    typed = {name: value for name, value in ASKED.items() if name != "token"}
+
+    def ask(**fields: object) -> httpx.Response:
+        return httpx.post(f"{here.url}/what-if", json={**typed, **fields}, timeout=20)
+
+    tokenizer = Tokenizer(WordLevel({"red": 7, " dog": 11, "?": 0}, unk_token="?"))
+    tokenizer.pre_tokenizer = Split(" ", "merged_with_next")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    here.engine.state = EngineState("loading", "", 0.5)
+    assert (ask(text="red").status_code, ask(text="red").json()["works"]) == (
+        503,
+        "try again in a moment, or give # and an id",
+    )
+    here.engine.state = EngineState("ready", "", 1.0, str(tmp_path))
+    reply = ask(text="red dog")
+    assert reply.status_code == 400
+    assert reply.json()["error"] == "“red dog” is 2 tokens, “red” (#7), “ dog” (#11)"
+    run = here.store.get(ask(text=" dog").json()["run"])
+    until(lambda: run.over)
+    header = next(iter(read_lines(run.log.text().split("\n"))))
+    assert header.extra["what_if"]["token"] == 11
+    assert header.prompts[1]["text"].endswith("dog")
+    for both in ({}, {"text": "red", "token": 7}, {"text": 7}):
+        assert "token (int) or text (str)" in ask(**both).json()["works"]
 
 
 def test_a_run_of_this_server_can_be_changed_too_and_again(here: object) -> None:

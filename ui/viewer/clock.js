@@ -29,8 +29,9 @@ export function lastStep(state) {
 }
 
 /** The right lane's first tear and first wrong word: of any row, or of the selected one where only that is shown. */
-export const shownGap = (state) => (state.oneRow ? firstGap(state.fold, state.right, state.row) : laneGap(state.fold, state.right));
-export const shownWrong = (state) => (state.oneRow ? firstWrong(state.fold, state.right, state.row) : laneWrong(state.fold, state.right));
+export const onlyOne = (state) => state.oneRow || Boolean(state.sole);
+export const shownGap = (state) => (onlyOne(state) ? firstGap(state.fold, state.right, state.row) : laneGap(state.fold, state.right));
+export const shownWrong = (state) => (onlyOne(state) ? firstWrong(state.fold, state.right, state.row) : laneWrong(state.fold, state.right));
 
 /** The wrong word that tells most: the earliest in a row that rejected drafts had torn before; else the earliest. */
 export function tellingWrong(state) {

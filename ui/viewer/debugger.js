@@ -13,7 +13,7 @@ import { t, laneLong, rowName } from './strings.js';
 
 const SHOWS = ['fold', 'version', 'debug', 'row', 'left', 'right'];
 
-/** Builds the panel into `node`. `act` = {jump(step, row, cell), close()}. */
+/** Builds the panel into `node`. `act` = {jump(step, row, cell), violation(lane, first, {look}), close()}. */
 export function mountDebugger(node, store, act) {
   const title = el('h2', { tabindex: -1, id: 'r-debug-title' });
   const option = el('input', { type: 'checkbox', onchange: () => store.set({ stopEmpty: option.checked }) });
@@ -75,7 +75,7 @@ function block(state, row, store, act) {
   if (!open) return el('section', {}, head);
   const plan = alignRow(fold, right, row, left);
   return el('section', { class: 'open' }, head, drawRow(fold, plan, {
-    toViolation: () => go(act, violationOf(fold, right, row)),
+    toViolation: () => act.violation(right, violationOf(fold, right, row), { look: false }),
     toDifference: () => go(act, differenceOf(fold, right, row)),
     choose: (pair) => choose(state, plan, pair, act),
   }));

@@ -4,6 +4,7 @@
 import { misfit } from './bounds.js';
 import { Checker } from './check.js';
 import { Fold, TraceError, checkEvent } from './fold.js';
+import { notJson } from './trace.js';
 import { problem } from './shape.js';
 
 const MAX_DRAWN = 1 << 24; // cells of all steps that are kept to be looked at
@@ -52,8 +53,8 @@ function isJson(line) {
 function parse(line) {
   try {
     return JSON.parse(line);
-  } catch (error) {
-    throw new TraceError(`not JSON (${error.message.slice(0, 160)})`);
+  } catch {
+    throw new TraceError(notJson(line));
   }
 }
 

@@ -3,7 +3,6 @@
 
 import { lastStep, laneGap, laneWrong, shownRows } from './clock.js';
 import { firstViolation, firstWrong } from './gaps.js';
-import { brokenCell } from './verdict.js';
 import { VIEWS } from './views.js';
 
 export function mountKeys(stage, store, player, actions) {
@@ -16,7 +15,7 @@ export function mountKeys(stage, store, player, actions) {
     ArrowUp: () => moveRow(store, -1),
     ArrowDown: () => moveRow(store, 1),
     d: () => { if (!jump(store, player, differenceOf(...shown(store)))) actions.debug(); }, // D again: token by token
-    v: () => jump(store, player, violationOf(...shown(store))),
+    v: () => actions.violation(),
     i: () => actions.inspect(),
     m: () => actions.micro(),
     r: () => actions.repair(),
@@ -67,12 +66,12 @@ export function differenceOf(fold, lane, row) {
   return found && { step: found.step, row: found.row, cell: { lane, row: found.row, index: found.index } };
 }
 
-/** The first violated invariant of the selected row, else of any row: {step, row, cell}. */
+/** The first violated invariant of the selected row, else of any row: the event's fields and its step, or null. */
 export function violationOf(fold, lane, row) {
   const rows = [row, ...Object.keys(fold?.lanes[lane]?.rows ?? {}).map(Number)];
   for (const r of rows) {
     const found = firstViolation(fold, lane, r);
-    if (found) return { step: found.step, row: r, cell: brokenCell(fold, lane, r, found) };
+    if (found) return found;
   }
   return null;
 }

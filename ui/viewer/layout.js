@@ -6,7 +6,7 @@
 // A ribbon longer than its window shows its end; the chip then says from which position on.
 
 import { ribbonOf } from './gaps.js';
-import { shownRows } from './clock.js';
+import { onlyOne, shownRows } from './clock.js';
 
 export const BAND = 20; //   height of the ribbon itself
 export const FALL = 9; //    below it: drafts that this round dropped
@@ -25,7 +25,7 @@ export function geometry(width) {
 /** Everything to draw at this state and width. */
 export function layout(state, width) {
   const geo = geometry(width);
-  const rows = geo.phone || state.oneRow ? [state.row] : shownRows(state);
+  const rows = geo.phone || onlyOne(state) ? [state.row] : shownRows(state);
   const lanes = [...new Set([state.left, state.right])];
   const cell = cellSize(state, geo);
   const columns = Math.floor(geo.window / cell);

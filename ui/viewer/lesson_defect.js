@@ -10,7 +10,7 @@ import { say } from './lesson_strings.js';
 
 const wild = { 'unsloth #3699': 'https://github.com/unslothai/unsloth/issues/3699', 'nnsight PR #673': 'https://github.com/ndif-team/nnsight/pull/673' };
 
-export default { key: 'defect', trace: 'hero', facts, steps, wild };
+export default { key: 'defect', trace: 'hero', facts, steps, wild, repair: true }; // the only chapter that offers it
 
 /** Both BSP lanes: what each has inside, and what became of its text. */
 function facts(fold) {

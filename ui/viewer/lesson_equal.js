@@ -29,15 +29,18 @@ function facts(fold) {
     equal, rows, near, dtype: fold.header.dtype, noise: short(tie.noise), tie, row: tie.id + 1, gap: short(tie.gap), apart: short(tie.apart), verdict: tie.verdict, step: tie.wrong.step, n: tie.wrong.generated + 1,
     expected: word(fold, tie.wrong.expected), actual: word(fold, tie.wrong.actual),
     items: three.map((d) => ({
-      answer: d.verdict, text: say('equal.item', { lane: laneLong(d.lane), row: d.id + 1, expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap), apart: short(d.apart), noise: short(d.noise) }),
+      answer: d.verdict, at: placeOf(d), text: say('equal.item', { lane: laneLong(d.lane), row: d.id + 1, expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap), apart: short(d.apart), noise: short(d.noise) }),
     })),
   };
 }
 
+/** One difference by itself: its row, its lane, the round that wrote it. */
+const placeOf = ({ lane, id, wrong }) => ({ left: lane, right: lane, row: id, step: wrong.step, sole: true });
+
 const short = (number) => String(Math.round(number * 1000) / 1000);
 
 function steps(f) {
-  const at = { left: 'eqspec', right: 'bsp', row: f.tie.id, step: 0 };
+  const at = { left: 'eqspec', right: 'eqspec', row: f.tie.id, step: 0 };
   return [
     {
       kind: 'predict', hide: true, ask: say('equal.predict', f), answer: f.equal, options: numbers(0, f.rows), view: at,
@@ -45,11 +48,11 @@ function steps(f) {
       miss: (bet) => say(bet > f.equal ? 'equal.fewer' : 'equal.more', f),
     },
     {
-      kind: 'act', hide: true, ask: say('equal.act', f), view: { ...at, step: f.step }, truth: say('equal.shown', f), done: say('equal.done', f),
+      kind: 'act', hide: true, ask: say('equal.act', f), view: f.items[0].at, truth: say('equal.shown', f), done: say('equal.done', f),
       mount: (box, api) => mountRank(box, api, f.items, (item) => say(item.answer === 'rounding' ? 'equal.isTie' : 'equal.isBug', { item: item.text, ...f }), ['rounding', 'bug']),
     },
     {
-      kind: 'check', hide: true, ask: say('equal.check', f), answer: f.verdict, view: { ...at, step: f.step }, right: say('equal.noBug', f),
+      kind: 'check', hide: true, ask: say('equal.check', f), answer: f.verdict, view: placeOf(f.tie), right: say('equal.noBug', f),
       options: ['rounding', 'bug', 'unknown'].map((value) => ({ value, text: say(`equal.${value}`) })),
       miss: (which) => say(which === 'unknown' ? 'equal.known' : 'equal.noBug', f),
     },

@@ -3,15 +3,24 @@
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 
-/** `items`: [{text, answer}]; `miss(item)`: what is wrong with a wrong judgement of it; `values`: the two judgements. */
+/** `items`: [{text, answer, at}], `at`: what the stage shows of it, where it does; `miss(item)`: what is wrong with a wrong judgement of it; `values`: the two judgements. */
 export function mountRank(box, api, items, miss, values = ['harmless', 'harmful']) {
   const chosen = items.map(() => null);
   const sure = el('button', { type: 'button', disabled: true, onclick: check }, say('rank.sure'));
   const lines = items.map((item, n) => {
-    const buttons = values.map((value) => el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': value, onclick: () => choose(n, value) }, say(`rank.${value}`)));
-    return el('div', { class: 'r-rankline', role: 'group', 'aria-label': item.text }, el('span', {}, item.text), ...buttons);
+    const buttons = values.map((value) => el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': value, onclick: () => { choose(n, value); look(n); } }, say(`rank.${value}`)));
+    return el('div', { class: 'r-rankline', role: 'group', 'aria-label': item.text },
+      item.at ? el('button', { type: 'button', class: 'r-text', title: say('rank.show'), onclick: () => look(n) }, item.text) : el('span', {}, item.text), ...buttons);
   });
   box.append(el('div', { class: 'r-rank' }, ...lines), sure);
+  if (items[0].at) lines[0].classList.add('shown'); // the step's own view
+
+  /** Brings what a statement is about onto the stage. */
+  function look(n) {
+    if (!items[n].at) return;
+    api.show(items[n].at);
+    lines.forEach((line, m) => line.classList.toggle('shown', m === n));
+  }
 
   function choose(n, value) {
     chosen[n] = value;

@@ -22,7 +22,7 @@ function facts(fold) {
   if (!pads || !eqspec.rows[id].compare || !counted.rows[id].compare || !offset) return null;
   const rotarySame = counted.rows[id].compare.verdict === 'equal';
   return {
-    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.at(-1).step,
+    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.findLast((frame) => frame.step > 0 && shiftIn(frame, id) === offset).step, // pads come and go as rows grow
     text: eqspec.rows[id].compare.verdict === 'equal' ? 'same' : 'words',
     expected: wrong && word(fold, wrong.expected), actual: wrong && word(fold, wrong.actual),
     notice: rotarySame ? 'learned' : 'all',
@@ -31,7 +31,10 @@ function facts(fold) {
 
 /** By how much all positions of a row are higher than its content indices; 0 when they are not all. */
 function shift(lane, row) {
-  const frame = lane.frames.find((f) => f.step > 0 && f.rows.includes(row));
+  return shiftIn(lane.frames.find((f) => f.step > 0 && f.rows.includes(row)), row);
+}
+
+function shiftIn(frame, row) {
   const map = frame?.fed[row];
   const by = new Set((map?.owner ?? []).flatMap((owner, slot) => (owner < 0 ? [] : [map.position[slot] - owner])));
   return by.size === 1 ? [...by][0] : 0;
@@ -46,7 +49,7 @@ function steps(f) {
       options: ['same', 'words', 'broken'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
     },
     {
-      kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step },
+      kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step, view: 'mask' }, // where the two runs differ
       done: say(f.wrong ? 'rectangle.shown' : 'rectangle.survived', f),
       mount(box, api) {
         box.append(
@@ -58,7 +61,7 @@ function steps(f) {
     {
       kind: 'check', hide: true, ask: say('rectangle.check', { ...f, pads: f.offset }), answer: f.notice, note: say('rectangle.label'),
       right: say(f.notice === 'all' ? 'rectangle.because.checkOther' : 'rectangle.because.check', f),
-      view: { ...at, step: f.last }, reveal: { right: 'pads_counted', step: f.last },
+      view: { ...at, step: f.last, view: 'positions' }, reveal: { right: 'pads_counted', step: f.last },
       options: ['nobody', 'learned', 'rotary', 'all'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
       miss: (who) => say(f.notice === 'all' ? 'rectangle.rotaryYes' : who === 'nobody' ? 'rectangle.learnedYes' : 'rectangle.rotaryNo', { ...f, pads: f.offset }),
     },

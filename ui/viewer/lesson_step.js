@@ -13,7 +13,7 @@ export function drawStep(box, step, record, bet, hooks) {
   const skip = el('button', { type: 'button', class: 'r-text r-skip', onclick: skipIt }, say('skip'));
   box.replaceChildren(ask, tools, feed);
   if (step.note) ask.append(' ', el('small', { class: 'r-label' }, step.note));
-  const api = { solve, miss };
+  const api = { solve, miss, show: hooks.show };
   for (const { value, text } of step.options ?? []) {
     tools.append(el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': String(value), onclick: () => choose(value) }, text));
   }

@@ -11,7 +11,7 @@ const EN = {
   and: ', ', wild: 'In the wild:',
   key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print',
 
-  rank: { harmless: 'harmless', harmful: 'harmful', rounding: 'rounding', bug: 'a bug', sure: 'Check' },
+  rank: { harmless: 'harmless', harmful: 'harmful', rounding: 'rounding', bug: 'a bug', sure: 'Check', show: 'Show it on the stage' },
 
   row: {
     title: 'One row',
@@ -41,17 +41,17 @@ const EN = {
   },
   rectangle: {
     title: 'The rectangle',
-    lead: 'A batch is a rectangle: shorter rows get pads in front, masked so that nothing attends to them.',
+    lead: 'A batch is a rectangle. Shorter rows get filler tokens in front, pads, and a mask that hides them.',
     predict: 'Another recorded run: row {row} has {pads} pads in front. What becomes of its text, against the row run alone?',
-    same: 'The same', words: 'A few other words', broken: 'Rubbish', corrupts: 'Padding alone changes nothing: a masked pad has no weight at all.', notSame: 'In this run the padded row differs.',
+    same: 'The same', words: 'A few other words', broken: 'Rubbish', corrupts: 'Padding alone does not change the text: a masked pad has no weight at all.', notSame: 'In this run the padded row differs.',
     act: 'Now let the model see the pads.', how: 'the run with pads seen uses DSD, a method that keeps no KV and feeds whole rows again each round; it has no other fault', show: 'Unmask the pads', keep: 'Add more masked pads', keepNo: 'However many there are: masked, they weigh nothing. The mask is what matters.',
     shown: 'Seen, they count as words: row {row} writes {actual}; alone, it writes {expected}.', survived: 'Even seen, they changed no word of row {row}.',
-    check: 'Masked again, but counted: every position of row {row} is {pads} higher. Which models notice?',
+    check: 'Masked again, but now the position ids count the pads: every position of row {row} is {pads} higher. Which models notice?',
     nobody: 'None', learned: 'Only learned positions (GPT-2)', rotary: 'Only rotary positions (this one)', all: 'All',
     rotaryNo: 'Rotary attention only uses differences of positions, and these stay: {n} of {n} tokens are equal.', learnedYes: 'A learned table has one vector per position: {pads} further on is another vector.', rotaryYes: 'In this run the shifted row differs.',
     label: 'rotary: from this recorded run; GPT-2: arithmetic, no model',
-    because: { predict: 'A masked pad has no weight at all: all {checked} tokens are those of the row run alone.', check: 'Rotary attention only uses differences of positions: all {n} tokens stayed equal. A learned table has another vector {offset} further on.', checkOther: 'In this run the shifted row differs, and a learned table has another vector {offset} further on.' },
-    why: 'Masked pads weigh nothing. Seen, they are read as words. Counted in front, they move a whole row alike: rotary positions cannot tell, a learned table can. Counted between prompt and answer they make a gap (chapter 5).',
+    because: { predict: 'A masked pad has no weight at all: all {checked} tokens are those of the row run alone. It costs compute and memory, nothing else.', check: 'Rotary attention only uses differences of positions: all {n} tokens stayed equal. A learned table has another vector {offset} further on.', checkOther: 'In this run the shifted row differs, and a learned table has another vector {offset} further on.' },
+    why: 'Masked, pads do not change the text: they only cost compute and memory. Visible pads are read as words: the text breaks. Pads counted in front shift all positions alike: rotary positions (RoPE) do not notice, learned ones (GPT-2) do.',
   },
   crop: {
     title: 'Nobody agrees where to crop',

@@ -54,7 +54,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   /** Sets the stage. Whatever plays or streams stops. */
   function show(patch) {
     player.stop();
-    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, touched: true, chapter: now.n + 1, ...patch });
+    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, touched: true, chapter: now.n + 1, mayRepair: Boolean(chapters[now.n].repair), ...patch });
   }
 
   function draw() {
@@ -87,7 +87,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   function changed(answered = true) {
     const step = now.steps[now.step];
     const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
-    at.stage.classList.toggle('guessing', Boolean(step.hide) && !solved);
+    store.set({ guessing: step.hide && !solved ? 'chapter' : '' });
     panel.next.disabled = !solved;
     panel.back.disabled = !now.n && !now.step;
     const following = chapters[now.n + 1];
@@ -132,10 +132,10 @@ export async function mountLessons(at, store, player, page, embedded) {
     turn += 1;
     now = held = drawn = null;
     panel.panel.hidden = true;
-    at.stage.classList.remove('lesson', 'guessing');
-    if (restore === false) return store.set({ chapter: null });
+    at.stage.classList.remove('lesson');
+    if (restore === false) return store.set({ chapter: null, sole: false, mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 

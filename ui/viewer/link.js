@@ -58,7 +58,8 @@ export function queryOf(state, search = location.search) {
 /** A link for others. Inside a Space's frame the address that people know is the Space's own. */
 export function shareUrl(state, space) {
   const base = space ? `https://huggingface.co/spaces/${space}` : location.origin + location.pathname;
-  return base + queryOf(state, space ? '' : location.search);
+  const form = new URLSearchParams([...new URLSearchParams(location.search)].filter(([name]) => name.startsWith('f.'))); // as in ui/form_link.js
+  return base + queryOf(state, space ? String(form) : location.search);
 }
 
 export function mountLink(store, open) {

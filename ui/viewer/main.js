@@ -10,7 +10,7 @@ import { mountCaption } from './caption.js';
 import { mountTable } from './table.js';
 import { mountRepair } from './repair.js';
 import { light, mountCursor } from './cursor.js';
-import { mountKeys } from './keys.js';
+import { mountKeys, violationOf } from './keys.js';
 import { mountLink, readLink, shareUrl } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
 import { mountHelp } from './help.js';
@@ -40,6 +40,14 @@ const act = {
     player.go(step ?? store.get().step);
     store.set({ row, cell });
   },
+  /** Where an invariant broke: round, row and slot, in the view that shows it, with the sentence that says why. `look`: the
+   *  views come onto the screen; `right`: the lane that stands below then. */
+  violation(lane, first, { look = true, right = lane } = {}) {
+    const [step, row, cell] = placeOf(store.get(), { lane, first });
+    store.set({ right, view: VIEW_OF[first.invariant] ?? 'kinds', tensorsOpen: true, broken: { lane, row, slot: first.slot, step }, touched: true });
+    act.jump(step, row, cell);
+    if (look) requestAnimationFrame(() => requestAnimationFrame(() => at.tensors.scrollIntoView({ block: 'nearest' }))); // the views draw when they are seen, and go on to the slot
+  },
   note: () => tools.then(({ note }) => note.edit()),
   url: () => shareUrl(store.get(), page.space),
 };
@@ -51,7 +59,12 @@ const actions = {
   copyLink: () => foot.copyLink(),
   debug: (row) => panels.debug(row),
   inspect: () => panels.inspect(),
-  repair: () => at.repair.querySelector('button').click(),
+  violation() { // of the selected row, else of any
+    const { fold, right, row } = store.get();
+    const first = violationOf(fold, right, row);
+    if (first) act.violation(right, first);
+  },
+  repair: () => at.repair.querySelector('button:not([hidden])')?.click(),
   present: () => modes.present(),
   drop: () => tools.then(({ drop }) => drop.open()),
   micro: () => tools.then(({ micro }) => micro.toggle()),
@@ -86,13 +99,7 @@ const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store
     store.set({ right });
     act.jump(step, row, cell);
   },
-  /** Where an invariant broke: round, row and slot, in the view that shows it, with the sentence that says why. */
-  violation(lane, first) {
-    const [step, row, cell] = placeOf(store.get(), { lane, first });
-    store.set({ right: lane, view: VIEW_OF[first.invariant] ?? 'kinds', tensorsOpen: true, broken: { lane, row, slot: first.slot, step }, touched: true });
-    act.jump(step, row, cell);
-    requestAnimationFrame(() => requestAnimationFrame(() => at.tensors.scrollIntoView({ block: 'nearest' }))); // the views draw when they are seen, and go on to the slot
-  },
+  violation: act.violation,
 }));
 tools.catch((error) => console.warn(`tools: ${error.message}`));
 const modes = mountModes(at, store);

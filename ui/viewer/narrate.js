@@ -60,7 +60,7 @@ function theEnd(state) {
   const [a, b] = [countEqual(fold, left), countEqual(fold, right)];
   const over = [left, right].every((lane) => fold.lanes[lane]?.status === 'done');
   if (!over || step < lastStep(state) || !otherLane(state) || a.waiting || b.waiting || b.equal === b.rows) return null;
-  return t('sayEnd', { left: laneLong(left), right: laneLong(right), a: a.equal, b: b.equal, rows: a.rows });
+  return t(state.mayRepair ? 'sayEndTry' : 'sayEnd', { left: laneLong(left), right: laneLong(right), a: a.equal, b: b.equal, rows: a.rows });
 }
 
 /** Prefill: the row whose answer begins farthest from its prompt. */

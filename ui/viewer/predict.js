@@ -38,8 +38,7 @@ export function mountPredict(at, store, page, act) {
     options.querySelectorAll('button').forEach((button) => { button.setAttribute('aria-pressed', 'false'); button.disabled = false; button.classList.remove('lit'); });
     [said.textContent, ask.hidden, node.hidden] = ['', false, false];
     found.replaceChildren();
-    at.stage.classList.add('held');
-    store.set({ live: false, step: 0, playing: false });
+    store.set({ live: false, step: 0, playing: false, guessing: 'bet' });
     return title.focus({ preventScroll: true });
   }
 
@@ -48,9 +47,8 @@ export function mountPredict(at, store, page, act) {
     now.bet = name;
     ask.hidden = true;
     options.querySelectorAll('button').forEach((button) => { button.setAttribute('aria-pressed', String(button.dataset.value === name)); button.disabled = true; });
-    at.stage.classList.remove('held');
     const state = store.get();
-    store.set({ live: state.fold.status === 'running', right: now.lane, step: state.fold.status === 'running' ? lastStep(state) : state.step });
+    store.set({ live: state.fold.status === 'running', guessing: '', right: now.lane, step: state.fold.status === 'running' ? lastStep(state) : state.step });
     tell(store.get());
   }
 
@@ -80,7 +78,7 @@ export function mountPredict(at, store, page, act) {
 
   function shut() {
     const inside = node.contains(document.activeElement);
-    if (now && !now.bet) at.stage.classList.remove('held');
+    if (now && store.get().guessing === 'bet') store.set({ guessing: '' });
     now = null;
     node.hidden = true;
     if (inside) at.board.parentElement.focus({ preventScroll: true });

@@ -23,7 +23,7 @@ export function mountRepair(node, store) {
     const empty = other && !state.fold.lanes[other].frames.length;
     button.textContent = t(repaired ? 'undo' : 'repair');
     button.setAttribute('aria-pressed', String(repaired));
-    button.hidden = !other && state.source.kind !== 'recorded';
+    button.hidden = !state.mayRepair || (!other && state.source.kind !== 'recorded');
     button.disabled = !other || Boolean(empty);
     button.title = !other ? t('noRepair') : empty ? t('repairWait') : '';
   });

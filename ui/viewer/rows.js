@@ -8,7 +8,7 @@ import { firstWrong } from './gaps.js';
 import { el, svg } from './svg.js';
 import { t, laneName, laneNote, rowName } from './strings.js';
 
-/** Draws all blocks of `plan` (a layout) into `board`. `act` = {select(row), jump(step, row, cell)}. */
+/** Draws all blocks of `plan` (a layout) into `board`. `act` = {select(row), violation(lane, first, {right})}. */
 export function drawRows(board, state, plan, act) {
   const key = [plan.rows, plan.lanes, plan.geo.phone, state.version, state.source.name].join('|');
   if (board.dataset.key !== key) {
@@ -68,9 +68,9 @@ function drawVerdict(node, state, lane, row, ribbon, act) {
   const wrong = firstWrong(state.fold, lane, row);
   const reached = wrong ? state.step >= wrong.step : Boolean(ribbon?.done);
   node.className = `r-verdict ${verdict.state}${reached ? ' reached' : ''}`;
-  const broken = reached && firstBroken(state.fold, lane, row);
+  const broken = reached && firstBroken(state.fold, lane, row, state.mayRepair);
   node.replaceChildren(icon(verdict.state), el('span', {}, verdict.text),
-    broken ? el('button', { type: 'button', class: 'r-broken', onclick: () => act.jump(broken.step, row, broken.cell), title: broken.healed ? t('causeWhy') : null }, broken.text) : '');
+    broken ? el('button', { type: 'button', class: 'r-broken', onclick: () => act.violation(lane, broken.first, { right: state.right }), title: broken.healed ? t('causeWhy') : null }, broken.text) : '');
 }
 
 /** A tick, a torn triangle or a ring of dots: the verdict's form without its colour. */

@@ -48,6 +48,7 @@ function drawLegend(node, actions) {
     kind === 'new' ? svg('path', { class: 'bar', d: 'M2 12h11' }) : null, kind === 'target' ? svg('circle', { class: 'ring', cx: 7.5, cy: 7.5, r: 4 }) : null);
   const at = (x, drawing) => svg('g', { transform: `translate(${x} 0)` }, drawing);
   const dead = svg('g', { class: 'r-dead fresh' }, svg('rect', { x: 1.5, y: 3.5, width: 11, height: 8 }), svg('path', { d: 'M1.5 3.5l11 8m0 -8l-11 8' }));
+  const dots = svg('g', {}, ...[3.5, 11.5, 19.5].map((cx) => svg('circle', { class: 'r-pad', cx, cy: 8, r: 1.6 })));
   const edge = (x, d) => svg('g', { class: 'r-cell kept' }, svg('path', { class: 'face', d: d, transform: `translate(${x} 0)` }));
   const gap = svg('g', {}, edge(0.5, 'M0 .5h8l-3 3.5 3 3.5 -3 3.5 3 3.5h-8z'), svg('g', { class: 'r-tear' }, svg('text', { x: 22, y: 12, 'text-anchor': 'middle' }, t('gapSize', { n: 3 }))),
     edge(35, 'M0 .5h8v14h-8l3 -3.5 -3 -3.5 3 -3.5z'));
@@ -55,7 +56,7 @@ function drawLegend(node, actions) {
     svg('svg', { width, height: 15, viewBox: `0 0 ${width} 15`, 'aria-hidden': 'true' }, ...drawings), t(key));
   const unfold = el('button', { type: 'button', class: 'r-text r-unfold', 'aria-pressed': 'false', onclick: actions.unfold }, t('unfoldPrompts'));
   node.append(item('kept', 15, cell('kept')), item('fresh', 31, cell('new'), at(16, cell('target'))),
-    item('rejected', 15, dead), item('gap', 45, gap), unfold, el('span', { class: 'r-order', hidden: true }, t('rowOrder')));
+    item('rejected', 15, dead), item('gap', 45, gap), item('padSlot', 23, dots), item('unfed', 15, cell('kept unfed')), unfold, el('span', { class: 'r-order', hidden: true }, t('rowOrder')));
 }
 
 /** Draws the state into the stage. */
@@ -63,6 +64,8 @@ export function drawStage(at, state, act) {
   if (!state.fold?.header) return drawClaim(at.claim, state);
   const plan = layout(state, at.board.clientWidth);
   at.stage.classList.toggle('phone', plan.geo.phone);
+  at.stage.classList.toggle('guessing', Boolean(state.guessing));
+  at.stage.classList.toggle('held', state.guessing === 'bet');
   placeFoot(at, plan.geo.phone);
   at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);
   at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);
@@ -77,8 +80,10 @@ export function drawStage(at, state, act) {
   unfold.setAttribute('aria-pressed', String(state.unfolded));
   const order = rowOrder(state.fold);
   const many = order.length;
-  at.legend.querySelector('.r-order').hidden = order.every((row, n) => !n || row > order[n - 1]); // as in the list of prompts
-  at.more.hidden = plan.geo.phone || many <= 4;
+  const hint = at.legend.querySelector('.r-order');
+  hint.style.visibility = plan.rows.length < 2 ? 'hidden' : ''; // its place stays: what is below must not move
+  hint.hidden = order.every((row, n) => !n || row > order[n - 1]); // as in the list of prompts
+  at.more.hidden = plan.geo.phone || many <= 4 || state.sole;
   at.more.textContent = state.allRows ? t('fewRows') : t('allRows', { n: many });
   return plan;
 }

@@ -17,6 +17,7 @@ export const INITIAL = {
   unfolded: false, //   prompts drawn cell by cell
   allRows: false,
   oneRow: false, //     a phone shows the selected row only; so does a presenter's low screen
+  sole: false, //       so does a chapter's question about one row
   playing: false,
   speed: 1,
   live: false, //       following the live edge
@@ -24,6 +25,9 @@ export const INITIAL = {
   inspect: false, //    the inspector is open, as long as a cell is pinned
   micro: false, //      the microscope is open
   stopEmpty: false, //  playing stops when a row accepts nothing
+  chapter: null, //     the number of the open chapter
+  guessing: '', //      'chapter' or 'bet': its question is open, and nothing on the stage may answer it
+  mayRepair: true, //   false in chapters whose question the repair would answer
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',
 };

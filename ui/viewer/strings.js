@@ -16,7 +16,7 @@ const EN = {
   laneWith: '{lane} ({note})',
   laneLong: { bsp_repaired: 'BSP with its position ids repaired' },
 
-  claim: 'Same model, same prompts.', claimStopped: 'Stopped: only the tokens written so far are compared.',
+  claim: 'Same model, same prompts.', claimHidden: 'What comes out is told after your answer.', claimStopped: 'Stopped: only the tokens written so far are compared.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
   claimLaneShort: '{lane}: {equal} of {rows}.',
   claimTie: '{lane}: {equal} of {rows}, {ties} more up to rounding.',
@@ -35,7 +35,7 @@ const EN = {
   theme: 'Dark or light',
   help: 'Keys',
   legend: 'Legend',
-  kept: 'kept', fresh: 'new this round', rejected: 'rejected', gap: 'gap', pad: 'pad',
+  kept: 'kept', fresh: 'new this round', rejected: 'rejected', gap: 'gap', padSlot: 'pad or unused slot', unfed: 'not fed yet',
   foldPrompts: 'Fold the prompts', unfoldPrompts: 'Show the prompts',
   prompt: 'prompt · {n}',
   from: '… from {x}',
@@ -74,10 +74,11 @@ const EN = {
 
   play: 'Play', pause: 'Pause', replay: 'Play again', back: 'Previous round', forward: 'Next round', toLive: 'Live',
   round: 'round {step} of {last}', prefill: 'prompts read', scrub: 'Round',
-  markGap: 'first gap opens', markWrong: 'first wrong word',
+  markGap: 'first gap opens', markWrong: 'first wrong word', markTie: 'rounding tie',
   markGapWhy: 'Round {step} chooses the token behind the first gap ({row}); round {fed} feeds it, and only then can the check find it.',
   markGapOpen: 'Round {step} chooses the token behind the first gap ({row}); it was never fed.',
   markWrongWhy: 'Round {step} writes the first wrong word ({row}).',
+  markTieWhy: 'Round {step} writes the first word that differs, by a tie that rounding decides ({row}).',
   speed: 'speed ×{n}',
 
   repair: "Repair only BSP's position ids",
@@ -126,8 +127,10 @@ const EN = {
     pads: { one: 'reads {n} pad as a word', other: 'reads {n} pads as words' }, stale: { one: 'reads {n} rejected entry', other: 'reads {n} rejected entries' },
     hidden: { one: 'misses {n} entry that is hidden', other: 'misses {n} entries that are hidden' }, gone: { one: 'misses {n} entry that is gone', other: 'misses {n} entries that are gone' },
   },
-  sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the dead slots? Repair only the position ids and see.',
+  sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}.',
+  sayEndTry: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the dead slots? Repair only the position ids and see.',
   sayHealed: 'Same dead slots, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
+  sayHidden: 'Round {step}. What happens in it is told after your answer.',
   sayWait: 'Waiting for the first round.',
 
   stopNote: 'BSP already stops where it should in this run, so position ids are its only defect. Repaired, does it match?',

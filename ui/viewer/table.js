@@ -21,7 +21,7 @@ function tableOf(state) {
 
 function line(state, lane, row) {
   const ribbon = ribbonOf(state.fold, lane, row, state.step);
-  const cells = [laneLong(lane), row + 1, '', '', '', '', '', verdictOf(state.fold, lane, row).text];
+  const cells = [laneLong(lane), row + 1, '', '', '', '', '', state.guessing ? '' : verdictOf(state.fold, lane, row).text];
   if (ribbon) {
     const { frame, i } = ribbon;
     const last = ribbon.tokens.at(-1);

@@ -124,7 +124,8 @@ export function positionsOf(fold, lane, frame, axis = axisOf([frame])) {
   return out;
 }
 
-/** z [rows * queries][S] of 0/1, row by row. A prefill shows only each row's last query, as `lines` says.
+/** z [rows * queries][S] of 0/1, row by row. Where whole rows are fed, only each row's last queries are shown, as many
+ *  as the other panel has, as `lines` says.
  *  `padSeen` {row: slots of pads that the mask shows}. */
 export function maskOf(fold, lane, frame, axis = axisOf([frame])) {
   const [z, lines, prefill, padSeen] = [[], [], isPrefill(frame), {}];
@@ -134,7 +135,7 @@ export function maskOf(fold, lane, frame, axis = axisOf([frame])) {
     const full = i < 0 ? [] : rowMask(frame, i);
     const last = prefill && m ? m.owner.findLastIndex((owner) => owner >= 0) : -1;
     for (let q = 0; q < axis.queries; q += 1) {
-      const query = prefill ? last : q;
+      const query = prefill ? last + 1 - axis.queries + q : q;
       lines.push({ row, query });
       z.push(full[query] ?? nulls(frame.width));
     }

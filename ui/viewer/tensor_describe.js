@@ -15,7 +15,7 @@ export function headline(lane, frame, step) {
   const note = laneNote(lane.name);
   return {
     name: laneName(lane.name) + (note ? `, ${note}` : ''),
-    when: isPrefill(frame) ? say('prefill') : say('round', { n: frame.step }),
+    when: say(!isPrefill(frame) ? 'round' : frame.step ? 'whole' : 'prefill', { n: frame.step }),
     dims: say('dims', { b: frame.rows.length, t: queries, s: frame.width }),
     held: frame.step >= step ? '' : lane.status === 'running' ? say('waits') : say('done'),
   };
@@ -28,7 +28,7 @@ export function factOf(tensor, kinds, frame) {
   if (tensor.view === 'mask') {
     const queries = tensor.z.filter((line) => line[0] !== null).length;
     const seen = Object.values(tensor.padSeen).reduce((sum, { size: pads }) => sum + pads, 0);
-    const fact = say(isPrefill(frame) ? 'maskPrefill' : 'maskFact', { n: queries, pads: n('pad') - seen, holes: n('hole') });
+    const fact = say(!isPrefill(frame) ? 'maskFact' : frame.step ? 'maskWhole' : 'maskPrefill', { n: queries, pads: n('pad') - seen, holes: n('hole') });
     return seen ? `${fact} ${sayCount('padsSeen', seen)}` : fact;
   }
   if (tensor.view === 'move') return moveFact(tensor);

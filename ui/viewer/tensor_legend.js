@@ -2,13 +2,14 @@
 
 import { KIND, MOVE } from './tensor_data.js';
 import { OWNER } from './tensor_layers.js';
+import { SEEN_PAD } from './tensor_marks.js';
 import { el } from './tensor_dom.js';
 import { say } from './tensor_words.js';
 
 const ORDER = ['prompt', 'kept', 'refed', 'accepted', 'cut', 'pending', 'rejected', 'filler', 'hole', 'pad'];
 const RARE = ['pending', 'cut']; // shown when they occur
 
-/** Legend entries of a view. `present`: the kinds that occur now; `scale`: where the position colours end. */
+/** Legend entries of a view. `present`: the kinds that occur now, and SEEN_PAD; `scale`: where the position colours end. */
 export function legendOf(view, scale, present = new Set()) {
   if (view === 'kinds') {
     const names = Object.keys(KIND).filter((name) => !RARE.includes(name) || present.has(KIND[name]));
@@ -18,6 +19,7 @@ export function legendOf(view, scale, present = new Set()) {
   if (view === 'owners') return Object.keys(OWNER).reverse().map((name) => entry(name, say(`owns.${name}`)));
   if (view === 'mask') {
     const swatches = { seen: 'seen', unseen: 'unseen', hole: 'unseen is-hole', pad: 'unseen is-pad' };
+    if (present.has(SEEN_PAD)) swatches.seenPad = 'seen is-seenpad';
     return Object.entries(swatches).map(([name, look]) => entry(look, say(`sees.${name}`)));
   }
   const strip = el('li', 'rg-tn-strip', {}, [`${say(view === 'gaps' ? 'by' : 'off')} −${scale}`, el('i', '', { 'aria-hidden': 'true' }), `+${scale}`]);

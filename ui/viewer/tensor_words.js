@@ -25,7 +25,7 @@ const EN = {
     move: 'What the clean-up does to every entry: as fed above, afterwards below. Numbers: the slot it came from.',
   },
 
-  prefill: 'prefill', round: 'round {n}', dims: 'B {b} · T {t} · S {s}',
+  prefill: 'prefill', round: 'round {n}', whole: 'round {n}, whole rows fed', dims: 'B {b} · T {t} · S {s}',
   done: 'done: holds its last state', waits: 'its newest state',
 
   kind: {
@@ -34,7 +34,7 @@ const EN = {
   },
   chosen: { b: 'bonus', c: 'correction', r: 'residual', p: 'first token (prefill)' },
   fate: { pad: 'pad', stays: 'stays', right: 'moves right', left: 'moves left', dropped: 'dropped', dead: 'dead: stays, hidden' },
-  sees: { seen: '1: may attend', unseen: '0: may not', pad: '0: pad', hole: '0: dead slot' },
+  sees: { seen: '1: may attend', seenPad: '1: a pad that is read as a word', unseen: '0: may not', pad: '0: pad', hole: '0: dead slot' },
   owns: { kept: 'entry of its token', rejected: 'another token’s id, or a second entry', hole: 'dead slot: hidden', pad: 'no token', dropped: 'pad that the mask shows' },
   off: 'off by', by: 'gap', uncounted: 'belongs to no token', gapBar: 'gap',
   gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift', gaps: 'in all', owners: 'its own' },
@@ -50,6 +50,7 @@ const EN = {
   lost: { one: '{n} token has no visible entry.', other: '{n} tokens have no visible entry.' },
   maskFact: '{n} queries. Hidden from every one: {pads} pads, {holes} dead slots.',
   maskPrefill: 'Prefill: only the last query of each row is shown. Hidden from it: {pads} pads.',
+  maskWhole: 'Whole rows are fed: only the last queries of each are shown. Hidden from every one: {pads} pads.',
   shifted: { one: 'One row shifts.', other: '{n} rows shift.' },
   unshifted: 'No row shifts.',
   dead: { one: 'Nothing moves: {n} dead slot stays.', other: 'Nothing moves: {n} dead slots stay.' },

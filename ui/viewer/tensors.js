@@ -8,6 +8,7 @@ import { buildChrome, showChrome, SIDES } from './tensor_chrome.js';
 import { at, axisOf, tensorOf } from './tensor_data.js';
 import { layoutPanel, spanOf, tailOf } from './tensor_layout.js';
 import { legendOf } from './tensor_legend.js';
+import { SEEN_PAD } from './tensor_marks.js';
 import { blank, drawOverlay, drawPanel } from './tensor_panel.js';
 import { readTheme } from './tensor_theme.js';
 import { nextFrame, watchSight, watchSize, watchTheme } from './tensor_watch.js';
@@ -102,6 +103,7 @@ async function draw(self) {
     for (const side of SIDES) panels[side].root.hidden = !sides.includes(side);
     for (const side of sides) drawn += await drawSide(self, state, scene, view, panels[side]);
     const present = new Set(sides.flatMap((side) => panels[side].model?.kinds.z?.flat() ?? []));
+    if (sides.some((side) => Object.values(panels[side].model?.tensor.padSeen ?? {}).some(({ size }) => size))) present.add(SEEN_PAD);
     legend.replaceChildren(...legendOf(view, scene.scale, present));
   }
   goTo(self, state.broken, views[0]);

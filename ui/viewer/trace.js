@@ -44,6 +44,13 @@ export function checkEvent(event, where = 'event') {
   return event;
 }
 
+/** What is said of a line that is no JSON, in the same words as engine/lines.py: each parser has its own. */
+export function notJson(line) {
+  const text = [...line.slice(0, 100).replace(/[\r\n]+$/, '')]; // characters, not halves of them
+  const shown = JSON.stringify(text.slice(0, 40).join(''));
+  return `not JSON: a line is one whole JSON object, and this one ${text.length <= 40 ? 'is' : 'begins with'} ${shown}`;
+}
+
 /** All events of a JSON-lines trace. The first must be a header. */
 export function parseTrace(text) {
   const events = [];
@@ -54,8 +61,8 @@ export function parseTrace(text) {
     let event;
     try {
       event = JSON.parse(line);
-    } catch (error) {
-      throw new TraceError(`line ${number}: not JSON (${error.message})`);
+    } catch {
+      throw new TraceError(`line ${number}: ${notJson(line)}`);
     }
     checkEvent(event, `line ${number}`);
     if (!events.length && event.event !== 'header') {

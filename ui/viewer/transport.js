@@ -35,7 +35,7 @@ export function mountTransport(node, store, player) {
     back.disabled = state.step <= 0;
     forward.disabled = state.step >= last;
     live.hidden = state.source.kind !== 'live' || state.live || state.fold.status !== 'running';
-    if (['fold', 'version', 'right', 'row', 'oneRow'].some((key) => changed.has(key))) drawMarks(marks, state, last, player);
+    if (['fold', 'version', 'right', 'row', 'oneRow', 'sole'].some((key) => changed.has(key))) drawMarks(marks, state, last, player);
   });
 }
 
@@ -45,12 +45,13 @@ function drawMarks(node, state, last, player) {
     onclick: () => player.go(found.step), title: why,
   }, label);
   const [gap, wrong] = [shownGap(state), shownWrong(state)];
+  const tie = wrong?.verdict === 'rounding';
   const near = gap && wrong && ((wrong.step - gap.step) / last) * node.clientWidth < 104; // no room for two labels
   const frames = state.fold.lanes[state.right]?.frames ?? [];
   const row = (found) => t('rowInText', { n: (found?.row ?? state.row) + 1 });
   const fed = gap && frames.find((frame) => frame.step > gap.step && frame.rows.includes(gap.row ?? state.row))?.step;
   const marks = [mark(gap, near ? 'gap bare' : 'gap', t('markGap'), t(fed === undefined ? 'markGapOpen' : 'markGapWhy', { step: gap?.step, fed, row: row(gap) })),
-    mark(wrong, 'wrong', t('markWrong'), t('markWrongWhy', { step: wrong?.step, row: row(wrong) }))];
+    mark(wrong, 'wrong', t(tie ? 'markTie' : 'markWrong'), t(tie ? 'markTieWhy' : 'markWrongWhy', { step: wrong?.step, row: row(wrong) }))];
   node.replaceChildren(...marks.filter(Boolean));
 }
 

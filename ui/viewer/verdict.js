@@ -22,15 +22,15 @@ export function countEqual(fold, lane) {
   return { rows: rows.length, equal: count('equal'), ties: count('rounding'), waiting: rows.some((row) => !row.compare) };
 }
 
-/** What broke first in a wrong row: {step, cell, text, healed}, or null. It is called the cause only when the lane that
- *  repairs nothing but the positions equals the reference. */
-export function firstBroken(fold, lane, row) {
+/** What broke first in a wrong row: {first, text, healed}, or null. It is called the cause only when the lane that
+ *  repairs nothing but the positions equals the reference, and where the page may tell of it. */
+export function firstBroken(fold, lane, row, mayTell = true) {
   const wrong = firstWrong(fold, lane, row);
   const broken = wrong && firstViolation(fold, lane, row);
   if (!broken) return null;
-  const healed = broken.invariant === 'contiguity' && fold.lanes[`${lane}_repaired`]?.rows[row]?.compare?.verdict === 'equal';
+  const healed = mayTell && broken.invariant === 'contiguity' && fold.lanes[`${lane}_repaired`]?.rows[row]?.compare?.verdict === 'equal';
   const values = { what: t(`invariant.${broken.invariant}`) ?? broken.invariant, step: broken.step };
-  return { step: broken.step, cell: brokenCell(fold, lane, row, broken), text: t(healed ? 'cause' : 'firstBroken', values), healed };
+  return { first: broken, text: t(healed ? 'cause' : 'firstBroken', values), healed };
 }
 
 /** The token behind the first tear, where that is what broke; a cell {lane, row, index} or null. */

@@ -1,5 +1,5 @@
-// What if: in the inspector of a generated token, the other tokens that the trace names there. Choosing one asks the
-// server for a run in which the row goes on from it; the run is followed like any other.
+// What if: in the inspector of a generated token, the other tokens that the trace names there, and any other by its text
+// or id. Choosing one asks the server for a run in which the row goes on from it; the run is followed like any other.
 
 import { mountChanged } from './changed.js';
 import { bornAt, topTwo } from './born.js';
@@ -28,20 +28,27 @@ export function othersAt({ fold, left, right }, { lane, row, index }) {
   return [...found].map(([id, why]) => ({ id, why }));
 }
 
-/** `open(link)` opens another trace. A saved page and a dropped file have no server that knows them: not offered. */
+/** What was typed: "#314" is an id, anything else a text that the server's model has as one token. */
+const asToken = (typed) => (/^#\d{1,9}$/.test(typed) ? { token: Number(typed.slice(1)) } : { text: typed });
+
+/** `open(link)` opens another trace. A saved page and a dropped file have no server that knows them: it says so. */
 export function mountWhatIf(at, store, page, open) {
   const changed = mountChanged(at, store, page, open);
   const about = el('p', { class: 'r-note' });
   const choices = el('div', { class: 'r-others' });
+  const typed = el('input', { type: 'text', id: 'r-whatif-text', maxlength: 200, autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'r-whatif-hint' });
+  const form = el('form', { class: 'r-typed', onsubmit: (event) => { event.preventDefault(); if (typed.value) start(asToken(typed.value)); } },
+    el('label', { for: 'r-whatif-text' }, t('whatIf.typed')), typed, el('button', { type: 'submit', class: 'r-do' }, t('whatIf.go')),
+    el('small', { id: 'r-whatif-hint' }, t('whatIf.hint')));
   const said = el('p', { role: 'status' });
-  const node = el('section', { class: 'r-whatif', 'aria-label': t('whatIf.title'), hidden: true }, el('h3', {}, t('whatIf.title')), about, choices, said);
+  const node = el('section', { class: 'r-whatif', 'aria-label': t('whatIf.title'), hidden: true }, el('h3', {}, t('whatIf.title')), about, choices, form, said);
   at.stage.querySelector('#ragged-inspector').append(node);
   let ticket = {}; //   of the visitor's latest run, as the server told it
   let awaited = null; // the run that was started here
   window.addEventListener('ragged:run', ({ detail }) => { ticket = detail ?? {}; });
 
   store.subscribe((state, keys) => {
-    if (keys.has('cell')) said.textContent = '';
+    if (keys.has('cell')) said.textContent = typed.value = '';
     if (keys.has('fold') && awaited && state.source.name === awaited) {
       awaited = null;
       changed.focus();
@@ -53,23 +60,26 @@ export function mountWhatIf(at, store, page, open) {
   function update(state) {
     const { fold, cell, inspect, source, chapter } = state;
     const own = inspect && cell && fold?.lanes[cell.lane]?.rows[cell.row];
-    node.hidden = Boolean(page.saved || source.kind === 'file' || chapter || !own || cell.index < own.prompt || cell.index >= own.ids.length);
-    if (!node.hidden) holdFocus(node, () => draw(state));
+    node.hidden = Boolean(chapter || !own || cell.index < own.prompt || cell.index >= own.ids.length);
+    const why = page.saved ? t('whatIf.saved') : source.kind === 'file' ? t('whatIf.file') : '';
+    form.hidden = choices.hidden = Boolean(why);
+    if (why) about.textContent = why;
+    else if (!node.hidden) holdFocus(node, () => draw(state));
   }
 
   function draw(state) {
     const others = othersAt(state, state.cell);
     about.textContent = !others.length ? t('whatIf.none') : t(state.fold.header.prompts.length > 1 ? 'whatIf.about' : 'whatIf.aboutOne', { row: state.cell.row + 1 });
-    choices.replaceChildren(...others.map(({ id, why }) => el('button', { type: 'button', class: 'r-do', 'data-key': `what-if/${id}`, onclick: () => start(id) },
+    choices.replaceChildren(...others.map(({ id, why }) => el('button', { type: 'button', class: 'r-do', 'data-key': `what-if/${id}`, onclick: () => start({ token: id }) },
       tokenNode(state.fold, id), ' ', el('small', {}, why.join(', ')))));
   }
 
-  async function start(token) {
+  async function start(chosen) {
     const { source, cell: { lane, row, index }, fold } = store.get();
     const trace = source.kind === 'live' ? `run:${source.name}` : source.name;
     const held = ['queued', 'running'].includes(ticket.status) ? ticket.run : '';
-    const asked = { trace, lane, row, index: index - fold.lanes[lane].rows[row].prompt, token, held };
-    const disable = (on) => choices.querySelectorAll('button').forEach((button) => { button.disabled = on; });
+    const asked = { trace, lane, row, index: index - fold.lanes[lane].rows[row].prompt, ...chosen, held };
+    const disable = (on) => node.querySelectorAll('button').forEach((button) => { button.disabled = on; });
     disable(true);
     said.textContent = t('whatIf.starting');
     try {
