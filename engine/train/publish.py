@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 import torch
+from transformers import PretrainedConfig
 
 from engine import load, shelf
 from engine.train import draft_small, head_shard, heads, held_out
@@ -21,8 +22,9 @@ WHAT = {
     "eagle3": """# EAGLE-3 head for {target}
 
 One decoder layer on hidden states {taps} of the target, {size:.1f} M weights, output over {vocab} of the target's
-tokens. `head.safetensors` is the compact shard (matrices in 8 bits with a scale per row; embedding and output rows
-are the target's). `python -m engine export eagle3 --out DIR` writes the full directory that speculators and vLLM read.
+tokens. {heads}
+`head.safetensors` is the compact shard (matrices in 8 bits with a scale per row; embedding and output rows are the
+target's). `python -m engine export eagle3 --out DIR` writes the full directory that speculators and vLLM read.
 """,
     "mtp": """# MTP module for {target}
 
@@ -33,11 +35,14 @@ that speculators uses. vLLM serves MTP only as native weights of some families, 
 """,
     "draft": """# Draft model for {target}
 
-{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights. `draft.safetensors` is
-the compact shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out DIR` writes an
+{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights.
+{heads} `draft.safetensors` is the compact
+shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out DIR` writes an
 ordinary `LlamaForCausalLM` directory; as a proposer it is `draft_small`.
 """,
 }
+
+COPYING = "It has {now} attention heads where the target has {before}: the further ones began as attention that copies."
 
 CARD = """{what}
 Trained by `python -m engine train generate`, `{kind}` and `publish` on text that the target wrote itself:
@@ -85,6 +90,12 @@ def restore_draft(checkpoint: Path, target: torch.nn.Module) -> tuple[torch.nn.M
     return small.eval().requires_grad_(False), saved["progress"]
 
 
+def copying(config: PretrainedConfig, target: torch.nn.Module) -> str:
+    """What the card says of heads beyond the target's, see `look_back` and `induction`."""
+    now, before = config.num_attention_heads, target.config.num_attention_heads
+    return COPYING.format(now=now, before=before) if now > before else f"It has the target's {before} attention heads."
+
+
 def curve(points: list[list[float]]) -> str:
     """Markdown: a line per point of the curve; points of a shallower test have fewer columns."""
     deep = max((len(p) - 3 for p in points), default=1)
@@ -118,13 +129,13 @@ def main(argv: list[str] | None = None) -> None:
         draft_small.save(small, out, progress)
         names = {n for n, _ in small.named_parameters()} - set(draft_small.SHARED)
         size = sum(w.numel() for n, w in small.named_parameters() if n in names)
-        facts = {"layers": small.config.num_hidden_layers}
+        facts = {"layers": small.config.num_hidden_layers, "heads": copying(small.config, target)}
     else:
         out = args.out or heads.folder(args.kind)
         head, progress = restore(args.kind, args.checkpoint or heads.checkpoint(args.kind), target)
         head_shard.save(head, out, progress)
         size = sum(w.numel() for n, w in head.named_parameters() if n != "lm_head.weight")
-        facts = {"taps": head.taps, "vocab": head.draft_vocab}
+        facts = {"taps": head.taps, "vocab": head.draft_vocab, "heads": copying(head.config, target)}
     result = about = others = "not measured"
     if args.prompts:
         scripts = held_out.scripts(args.target, args.prompts, args.count, args.new)

@@ -5,8 +5,9 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import LlamaConfig
 
-from engine.train import compact, head_shard
+from engine.train import compact, head_shard, look_back
 from engine.train.draft_head import aux_layers
 from engine.train.export import export
 from tests.engine.heads import TAPS, tiny_pair
@@ -85,6 +86,17 @@ def test_config_has_the_fields_of_the_format(exported):
     layer = config["transformer_layer_config"]
     assert (layer["model_type"], layer["num_hidden_layers"], layer["hidden_size"]) == ("llama", 1, 32)
     assert layer["tie_word_embeddings"] is False
+
+
+def test_a_wider_head_is_written_as_such_in_sizes_that_a_llama_can_have(tmp_path):
+    _, head = tiny_pair()
+    export(look_back.wider(head), tmp_path, "some/target", ["LlamaForCausalLM"])
+    tensors, config = load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
+    assert set(tensors) == TENSORS
+    layer = LlamaConfig(**config["transformer_layer_config"])
+    assert layer.num_key_value_heads == 2 * head.config.num_key_value_heads
+    assert tensors["layers.0.self_attn.k_proj.weight"].shape == (layer.num_key_value_heads * layer.head_dim, 64)
+    assert tensors["layers.0.self_attn.o_proj.weight"].shape == (32, layer.num_attention_heads * layer.head_dim)
 
 
 def test_taps_are_the_defaults_of_speculators():
