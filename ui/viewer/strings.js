@@ -255,13 +255,21 @@ export function tn(key, n) {
   return (forms[form] ?? forms.other).replaceAll('{n}', n);
 }
 
+let alias = '';
+
+/** What all lanes are called while a chapter asks which one this is; '' gives them their names back. */
+export function setAlias(name) {
+  alias = name;
+}
+
 /** A lane's name as people read it. */
-export const laneName = (lane) => t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : lane);
+export const laneName = (lane) => alias || (t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : lane));
 
 /** What else is to say of a lane beside its method: "dsd_visible_pads" is DSD with visible pads. */
 export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ') : undefined);
 
 export function laneLong(lane) {
+  if (alias) return alias;
   return t(`laneLong.${lane}`) ?? (laneNote(lane) ? t('laneWith', { lane: laneName(lane), note: laneNote(lane) }) : laneName(lane));
 }
 
