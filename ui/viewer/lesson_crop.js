@@ -3,28 +3,44 @@
 import { bare, choices, columnsOf, draftRounds, word } from './lesson_facts.js';
 import { mountCut } from './lesson_cut.js';
 import { say } from './lesson_strings.js';
-import { rowName } from './strings.js';
+import { laneLong, rowName } from './strings.js';
 
 export default { key: 'crop', trace: 'hero', facts, steps };
 
-/** The round whose rows disagree most about how many drafts to keep. */
-function facts(fold) {
+/** Rounds of a lane whose rows all had as many drafts, those that disagree most about how many to keep first. */
+function roundsOf(fold, lane) {
   const byStep = new Map();
-  for (const r of draftRounds(fold, 'eqspec')) byStep.set(r.step, [...(byStep.get(r.step) ?? []), r]);
+  for (const r of draftRounds(fold, lane)) byStep.set(r.step, [...(byStep.get(r.step) ?? []), r]);
   const rounds = [...byStep.values()].filter((rows) => rows.length > 1 && new Set(rows.map(({ k }) => k)).size === 1);
   const distinct = (rows) => new Set(rows.map(({ j }) => j)).size;
-  const rows = rounds.sort((a, b) => distinct(b) - distinct(a) || a[0].step - b[0].step)[0];
+  return rounds.sort((a, b) => distinct(b) - distinct(a) || a[0].step - b[0].step);
+}
+
+const hasCut = ([{ frame }]) => frame.cut.some(Boolean); // accepted, but the text ended: not all of it was kept
+
+/** One round to cut by hand, and another one to count in: EQSPEC's, or BSP's below it. */
+function facts(fold) {
+  const [rows, ...more] = roundsOf(fold, 'eqspec');
   if (!rows) return null;
+  const others = [...more.map((round) => ['eqspec', round]), ...roundsOf(fold, 'bsp').map((round) => ['bsp', round])].map(([lane, round]) => ({ lane, rows: round, ...lossOf(round) }));
+  const other = others.filter((one) => one.discarded && !hasCut(one.rows)).sort((a, b) => new Set(b.kept).size - new Set(a.kept).size)[0] ?? { lane: 'eqspec', rows, ...lossOf(rows) };
+  return { ...lossOf(rows), rows, name: (id) => word(fold, id), bare: (id) => bare(fold, id), other: { ...other, lane: laneLong(other.lane) } };
+}
+
+/** What one cut for all rows of a round keeps and throws away. */
+function lossOf(rows) {
   const kept = rows.map(({ j }) => j);
   const min = Math.min(...kept);
   return {
-    rows, kept, min, k: rows[0].k, round: rows[0].step, list: kept.join(', '),
+    kept, min, k: rows[0].k, round: rows[0].step, list: kept.join(', '),
     suits: min === Math.max(...kept) ? 'min' : 'no', lost: kept.map((j) => j - min), discarded: kept.reduce((sum, j) => sum + j - min, 0),
-    rejected: rows.reduce((sum, { k, j }) => sum + k - j, 0), name: (id) => word(fold, id), bare: (id) => bare(fold, id),
+    rejected: rows.reduce((sum, { k, j }) => sum + k - j, 0),
   };
 }
 
 function steps(f) {
+  const { other } = f;
+  const most = Math.max(...other.lost);
   const at = { left: 'eqspec', right: 'bsp', row: f.rows[f.kept.indexOf(f.min)].row, step: f.round, view: 'kinds' };
   const lines = f.rows.map((r) => ({
     name: rowName(r.row), cells: columnsOf(r).map((cell) => ({ ...cell, text: f.bare(cell.id), under: '' })),
@@ -36,7 +52,7 @@ function steps(f) {
       miss: (which) => say(f.suits === 'min' ? 'crop.agrees' : which === 'min' ? 'crop.loses' : 'crop.keeps'),
     },
     {
-      kind: 'act', ask: say('crop.act', f), view: at, truthAt: 'entry', done: say('crop.done', { list: f.rows.map((r, n) => say('crop.lost', { row: r.row + 1, n: f.lost[n] })).join(say('and')) }),
+      kind: 'act', ask: say('crop.act', f), view: at, done: say('crop.done', { list: f.rows.map((r, n) => say('crop.lost', { row: r.row + 1, n: f.lost[n] })).join(say('and')) }),
       mount: (box, api) => mountCut(box, api, {
         lines, marks: true, label: say('crop.edge'), button: say('crop.cut'), answer: f.min + 1, start: f.k + 1,
         miss(n) {
@@ -47,9 +63,9 @@ function steps(f) {
       }),
     },
     {
-      kind: 'check', ask: say('crop.check', f), answer: f.discarded, view: at, right: say('crop.because.check', { ...f, sum: f.lost.join(' + ') }),
-      options: choices(0, Math.max(...f.lost), f.discarded, f.discarded + 1, f.rejected),
-      miss: (n) => say(n === 0 ? 'crop.notFree' : n === f.rejected ? 'crop.notRejected' : n === Math.max(...f.lost) ? 'crop.notOne' : 'crop.miscount'),
+      kind: 'check', ask: say('crop.check', other), answer: other.discarded, view: { ...at, row: other.rows[0].row, step: other.round }, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
+      options: choices(0, most, other.discarded, other.discarded + 1, other.discarded + 2, other.rejected),
+      miss: (n) => say(n === 0 ? 'crop.notFree' : n === other.rejected ? 'crop.notRejected' : n === most ? 'crop.notOne' : 'crop.miscount'),
     },
   ];
 }

@@ -7,6 +7,7 @@ import { countEqual } from './verdict.js';
 import { mountRank } from './lesson_rank.js';
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
+import { t } from './strings.js';
 
 const wild = { 'unsloth #3699': 'https://github.com/unslothai/unsloth/issues/3699', 'nnsight PR #673': 'https://github.com/ndif-team/nnsight/pull/673' };
 
@@ -28,24 +29,19 @@ function facts(fold) {
   });
   const torn = ribbonOf(fold, 'bsp', wrong.row, wrong.step);
   return {
-    rows: equal.rows, equal: equal.equal, before: before.equal, row: wrong.row + 1, id: wrong.row, step: wrong.step, n: behindHole(torn),
-    items: [item('Pads', 'eqspec', pads), item('Gaps', 'bsp', { row: wrong.row, n: Math.max(...torn.gaps.filter(({ before: at }) => at < wrong.index).map(({ size }) => size)) }), item('Holes', 'bsp_repaired', holes)],
+    rows: equal.rows, equal: equal.equal, before: before.equal, row: wrong.row + 1, id: wrong.row, step: wrong.step, whole: Object.values(eqspec.rows).every((r) => r.compare?.verdict === 'equal'),
+    items: [item('Pads', 'eqspec', pads), item('Gaps', 'bsp', { row: wrong.row, n: torn.gaps.filter(({ before: at }) => at < wrong.index).map(({ size }) => t('gapSize', { n: size })).join(say('and')) }), item('Holes', 'bsp_repaired', holes)],
   };
-}
-
-/** Visible entries behind a row's first dead slot between tokens. */
-function behindHole(ribbon) {
-  const first = [...ribbon.gaps, ...ribbon.seams].filter((gap) => gap.dead.length).sort((a, b) => a.before - b.before)[0];
-  return first ? ribbon.tokens.filter(({ index, fed }) => fed && index >= first.before).length : 0;
 }
 
 function steps(f) {
   const at = { left: 'eqspec', right: 'bsp', row: f.id, step: f.step };
+  const evidence = (what) => say(what === 'holes' ? 'defect.keeps' : f.whole ? 'defect.have' : 'defect.broken'); // what shows that it is not this
   const answer = f.items.map((item) => item.answer).join(' ');
   const list = f.items.map((item) => `${item.text}: ${say(`rank.${item.answer}`)}`).join('; ');
   return [
     {
-      kind: 'predict', hide: true, ask: say('defect.predict', f), answer: 'positions', view: at, right: say('defect.because.predict'), miss: () => say('defect.notThat'),
+      kind: 'predict', hide: true, ask: say('defect.predict', f), answer: 'positions', view: at, right: say('defect.because.predict'), miss: evidence,
       options: ['pads', 'holes', 'masks', 'positions'].map((value) => ({ value, text: say(`defect.${value}`) })),
     },
     {
@@ -53,7 +49,8 @@ function steps(f) {
       watch: (state, changed, api) => { if (changed.has('right') && state.right === 'bsp_repaired') api.solve(); },
       mount(box, api) {
         box.append(
-          el('button', { type: 'button', onclick: () => api.miss(say('defect.stuck', f)) }, say('defect.doHoles')),
+          ...['Pads', 'Masks'].map((what) => el('button', { type: 'button', onclick: () => api.miss(evidence(what)) }, say(`defect.do${what}`))),
+          el('button', { type: 'button', onclick: () => api.miss(say('defect.tryPositions')) }, say('defect.doHoles')),
           el('button', { type: 'button', onclick: () => api.solve() }, say('defect.doPositions')),
         );
       },

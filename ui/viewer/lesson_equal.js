@@ -1,9 +1,9 @@
 // Chapter 8: is it really equal? Against "any mismatch is a bug" and "GPUs are exact". On a run in bfloat16.
 
 import { numbers, word } from './lesson_facts.js';
-import { firstWrong } from './gaps.js';
+import { firstViolation, firstWrong } from './gaps.js';
 import { countEqual } from './verdict.js';
-import { laneLong } from './strings.js';
+import { laneLong, t } from './strings.js';
 import { mountRank } from './lesson_rank.js';
 import { say } from './lesson_strings.js';
 
@@ -17,30 +17,46 @@ function facts(fold) {
     const { logits, noise } = fold.lanes[lane].rows[row].compare ?? {};
     if (!wrong || !logits || wrong.expected < 0 || wrong.actual < 0) return [];
     const gap = logits.reference[0] - logits.reference[1];
-    return [{ lane, id: row, wrong, noise, gap, apart: Math.max(...logits.reference.map((value, n) => Math.abs(value - logits.lane[n]))), verdict: wrong.verdict }];
+    return [{ lane, id: row, wrong, noise, gap, apart: Math.max(...logits.reference.map((value, n) => Math.abs(value - logits.lane[n]))), verdict: wrong.verdict, broken: firstViolation(fold, lane, row) }];
   }));
-  const of = (verdict) => found.filter((d) => d.verdict === verdict).sort((a, b) => a.gap - b.gap);
+  const noise = Math.max(0, ...found.map((d) => d.noise));
+  const fits = (d) => (d.verdict === 'rounding') === (d.apart <= noise && d.gap <= 2 * noise && !d.broken); // the rule in words says the same
+  const of = (verdict) => found.filter((d) => d.verdict === verdict && fits(d)).sort((a, b) => a.gap - b.gap);
   const [ties, bugs] = [of('rounding'), of('bug')];
-  const three = [ties[0], bugs[0], ties[1] ?? bugs[1]].filter(Boolean); // the hardest to tell apart
+  const [first, ...more] = ties;
+  const last = more[0] ?? bugs[2]; // asked about in the end: not one of those judged before
   const { equal, rows, ties: near, waiting } = countEqual(fold, 'eqspec');
-  if (three.length < 3 || !ties.length || !bugs.length || waiting) return null;
-  const tie = ties[0];
+  if (!first || bugs.length < 2 || !last || waiting) return null;
+  const own = { noise: short(noise), twice: short(2 * noise) };
+  const told = (d) => describe(fold, d, own);
   return {
-    equal, rows, near, dtype: fold.header.dtype, noise: short(tie.noise), tie, row: tie.id + 1, gap: short(tie.gap), apart: short(tie.apart), verdict: tie.verdict, step: tie.wrong.step, n: tie.wrong.generated + 1,
-    expected: word(fold, tie.wrong.expected), actual: word(fold, tie.wrong.actual),
-    items: three.map((d) => ({
-      answer: d.verdict, at: placeOf(d), text: say('equal.item', { lane: laneLong(d.lane), row: d.id + 1, expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap), apart: short(d.apart), noise: short(d.noise) }),
-    })),
+    ...own, equal, rows, near, dtype: fold.header.dtype, rule: say('equal.rule', own), first,
+    asked: { ...told(last), at: placeOf(last, 'D') }, verdict: last.verdict,
+    items: [bugs[0], first, bugs[1]].map((d, n) => ({ ...told(d), answer: d.verdict, at: placeOf(d, LETTERS[n]), text: say('equal.item', { ...told(d), run: say('equal.run', { letter: LETTERS[n] }) }) })),
   };
 }
 
-/** One difference by itself: its row, its lane, the round that wrote it. */
-const placeOf = ({ lane, id, wrong }) => ({ left: lane, right: lane, row: id, step: wrong.step, sole: true });
+const LETTERS = ['A', 'B', 'C'];
+
+/** One difference in numbers and words; `why`: what the rule says of it. */
+function describe(fold, d, own) {
+  const words = { expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap) };
+  const broke = d.broken && say('equal.broke', { what: t(`invariant.${d.broken.invariant}`), round: d.broken.step });
+  const reason = d.apart > Number(own.noise) ? say('equal.moved', own) : say('equal.led', own);
+  return {
+    lane: laneLong(d.lane), row: d.id + 1, n: d.wrong.generated + 1, apart: short(d.apart), lead: say(d.gap ? 'equal.leads' : 'equal.tie', words),
+    invariants: broke || say('equal.holds'), why: [reason, broke].filter(Boolean).join('; '),
+  };
+}
+
+/** One difference by itself: its row, its lane under a name that does not tell, the round that wrote it. */
+const placeOf = ({ lane, id, wrong }, letter) => ({ left: lane, right: lane, row: id, step: wrong.step, sole: true, alias: say('equal.run', { letter }) });
 
 const short = (number) => String(Math.round(number * 1000) / 1000);
 
 function steps(f) {
-  const at = { left: 'eqspec', right: 'eqspec', row: f.tie.id, step: 0 };
+  const at = { left: 'eqspec', right: 'eqspec', row: f.first.id, step: 0 };
+  const judged = (verdict, text, item) => say(verdict === 'rounding' ? 'equal.isTie' : 'equal.isBug', { ...f, item: text, why: item.why });
   return [
     {
       kind: 'predict', hide: true, ask: say('equal.predict', f), answer: f.equal, options: numbers(0, f.rows), view: at,
@@ -48,13 +64,15 @@ function steps(f) {
       miss: (bet) => say(bet > f.equal ? 'equal.fewer' : 'equal.more', f),
     },
     {
-      kind: 'act', hide: true, ask: say('equal.act', f), view: f.items[0].at, truth: say('equal.shown', f), done: say('equal.done', f),
-      mount: (box, api) => mountRank(box, api, f.items, (item) => say(item.answer === 'rounding' ? 'equal.isTie' : 'equal.isBug', { item: item.text, ...f }), ['rounding', 'bug']),
+      kind: 'act', hide: true, ask: say('equal.act', f), more: say('equal.invariant'), view: f.items[0].at, truth: say('equal.shown', f),
+      done: say('equal.done', { lanes: f.items.map(({ lane }, n) => `${say('equal.run', { letter: LETTERS[n] })}: ${lane}`).join(say('and')) }),
+      mount: (box, api) => mountRank(box, api, f.items, (item) => judged(item.answer, item.text, item), ['rounding', 'bug']),
     },
     {
-      kind: 'check', hide: true, ask: say('equal.check', f), answer: f.verdict, view: placeOf(f.tie), right: say('equal.noBug', f),
+      kind: 'check', hide: true, ask: say('equal.check', f.asked), answer: f.verdict, view: f.asked.at,
+      right: judged(f.verdict, f.asked.lead, f.asked),
       options: ['rounding', 'bug', 'unknown'].map((value) => ({ value, text: say(`equal.${value}`) })),
-      miss: (which) => say(which === 'unknown' ? 'equal.known' : 'equal.noBug', f),
+      miss: (which) => (which === 'unknown' ? say('equal.known') : judged(f.verdict, f.asked.lead, f.asked)),
     },
   ];
 }

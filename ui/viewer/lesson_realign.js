@@ -1,5 +1,6 @@
 // Chapter 7: unpad, append, repad. Against "realigning recomputes or re-rotates keys".
 
+import { entryBytes } from './copy_cost.js';
 import { numbers, owned, padsOf } from './lesson_facts.js';
 import { mountShift } from './lesson_shift.js';
 import { say } from './lesson_strings.js';
@@ -16,9 +17,14 @@ function facts(fold) {
   const alike = frames.filter((frame) => frame.step > 0 && frame.rows.length > 1 && new Set(frame.accepted).size === 1 && frame.rows.every((row) => frame.after[row]));
   const calm = alike.sort((a, b) => b.accepted[0] - a.accepted[0] || a.step - b.step)[0];
   if (!one || !calm) return null;
+  const all = Object.keys(one.frame.after).map((row) => rowOf(one.frame, Number(row)));
+  const longest = all.find(({ c }) => c === one.width);
+  const still = all.find(({ delta }) => !delta);
+  const entries = all.reduce((sum, { c }) => sum + c, 0); // of every row, whether it moves or not
+  if (!longest || !still || one.frame.bytes !== entries * entryBytes(fold.header)) return null;
   return {
     ...one, row: one.id + 1, by: Math.abs(one.delta), bytes: one.frame.bytes.toLocaleString('en'),
-    copied: frames.reduce((sum, { op, bytes }) => sum + (op === 'realign' ? bytes : 0), 0).toLocaleString('en'),
+    longest: longest.id + 1, still: still && still.id + 1, entries,
     calmRound: calm.step, calmRow: calm.rows[0], j: calm.accepted[0], grown: calm.accepted[0] + 1, rows: calm.rows.length,
     movers: calm.rows.filter((row) => (calm.origin[row] ?? []).some((from, slot) => from >= 0 && from !== slot)).length,
   };
@@ -46,7 +52,7 @@ function steps(f) {
       miss: (bet) => say(f.fate === 'copied' ? (bet === 'rotated' ? 'realign.notRotated' : 'realign.notRecomputed') : 'realign.notCopied', f),
     },
     {
-      kind: 'act', ask: say('realign.act', f), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, truth: f.fate === 'copied' ? say('realign.shown') : '', done: say('realign.done', f),
+      kind: 'act', ask: say('realign.act', f), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, done: say('realign.done', f),
       mount: (box, api) => mountShift(box, api, { ...f, low: -most, high: most, answer: f.delta, miss: (sum) => say(sum > f.width ? 'realign.tooWide' : 'realign.tooNarrow', { ...f, sum }) }),
     },
     {

@@ -52,10 +52,7 @@ function steps(f) {
       kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step, view: 'mask' }, // where the two runs differ
       done: say(f.wrong ? 'rectangle.shown' : 'rectangle.survived', f),
       mount(box, api) {
-        box.append(
-          el('button', { type: 'button', onclick: () => api.miss(say('rectangle.keepNo')) }, say('rectangle.keep')),
-          el('button', { type: 'button', onclick: () => api.solve() }, say('rectangle.show')),
-        );
+        box.append(el('button', { type: 'button', onclick: () => api.solve() }, say('rectangle.show')));
       },
     },
     {

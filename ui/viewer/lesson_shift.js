@@ -11,7 +11,8 @@ export function mountShift(box, api, task) {
   const rest = el('span', { class: 'rest' });
   const sum = el('output', { class: 'r-sum' });
   const button = el('button', { type: 'button', onclick: () => (at() === task.answer ? api.solve() : api.miss(task.miss(total()))) }, say('realign.move'));
-  box.append(el('div', { class: 'r-shift' }, el('div', { class: 'r-shiftbar', 'aria-hidden': 'true', style: `--w:${task.width}` }, pads, content, rest), range, sum), button);
+  const three = ['unpad', 'append', 'repad'].map((name) => el('li', {}, say(`realign.${name}`, task)));
+  box.append(el('div', { class: 'r-shift' }, el('ol', {}, ...three), el('div', { class: 'r-shiftbar', 'aria-hidden': 'true', style: `--w:${task.width}` }, pads, content, rest), range, sum), button);
   show();
 
   function at() {

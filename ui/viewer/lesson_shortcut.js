@@ -19,9 +19,20 @@ function facts(fold) {
   const step = Math.min(...found.map((r) => r.step));
   const firsts = found.filter((r) => r.step === step);
   const one = firsts.slice().sort((a, b) => b.gap.size - a.gap.size)[0];
-  const { x, size, dead } = one.gap;
+  const { size } = one.gap;
+  const asked = onlyGap(fold, found);
+  if (!asked) return null;
   const padded = padGap(fold);
-  return { one, firsts, fold, row: one.row + 1, round: step, j: one.j, k: one.k, size, step: size + 1, n: dead.length, x: x - 1, fed: x + size, due: x, padsToo: padded ? say(padded.alone ? 'shortcut.padsAlone' : 'shortcut.padsToo', padded) : '' };
+  return { one, firsts, asked, fold, row: one.row + 1, round: step, j: one.j, k: one.k, size, step: size + 1, padsToo: padded ? say(padded.alone ? 'shortcut.padsAlone' : 'shortcut.padsToo', padded) : '' };
+}
+
+/** A row whose rejected drafts are its only gap so far, so that the ruler, EQSPEC's row above and the answer agree. */
+function onlyGap(fold, found) {
+  const alone = found.filter((r) => ribbonOf(fold, LANE, r.row, r.step).gaps.length === 1);
+  const one = alone.sort((a, b) => a.step - b.step || b.gap.size - a.gap.size)[0];
+  if (!one) return null;
+  const { x, size } = one.gap;
+  return { id: one.row, row: one.row + 1, round: one.step, k: one.k, x: x - 1, size, fed: x + size, due: x };
 }
 
 /** Where pads alone made a row's text wrong, else where they make the widest gap: {row, size}; null without such a gap. */
@@ -37,6 +48,7 @@ function padGap(fold) {
 }
 
 function steps(f) {
+  const { asked } = f;
   const before = { left: 'eqspec', right: LANE, row: f.one.row, step: f.round - 1 };
   const pair = (a, b) => ({ value: `${a}/${b}`, text: say('shortcut.pair', { a, b }) });
   return [
@@ -52,12 +64,15 @@ function steps(f) {
         const at = tear?.closest('[data-lane]')?.dataset;
         if (at) judge({ lane: at.lane, row: Number(at.row), index: Number(tear.dataset.before) }, f, api);
       },
-      watch: (state, changed, api) => { if (changed.has('cell') && state.cell) judge(state.cell, f, api); },
+      watch(state, changed, api) {
+        if (changed.has('cell') && state.cell) judge(state.cell, f, api);
+        else if (changed.has('step')) api.clear(); // said of another round
+      },
     },
     {
-      kind: 'check', ask: say('shortcut.check', f), answer: `${f.fed}/${f.due}`, view: { ...before, step: f.round }, right: say('shortcut.because.check', f),
-      options: [...new Map([pair(f.due, f.due), pair(f.fed, f.due), pair(f.fed, f.fed), pair(f.fed - 1, f.due)].map((p) => [p.value, p])).values()],
-      miss: (value) => say(value === `${f.due}/${f.due}` ? 'shortcut.maskedGone' : value === `${f.fed}/${f.fed}` ? 'shortcut.noFault' : 'shortcut.unsure'),
+      kind: 'check', ask: say('shortcut.check', asked), answer: `${asked.fed}/${asked.due}`, view: { ...before, row: asked.id, step: asked.round }, right: say('shortcut.because.check', asked),
+      options: [...new Map([pair(asked.due, asked.due), pair(asked.fed, asked.due), pair(asked.fed, asked.fed), pair(asked.due + asked.k, asked.due)].map((p) => [p.value, p])).values()],
+      miss: (value) => say(value === `${asked.due}/${asked.due}` ? 'shortcut.maskedGone' : value === `${asked.fed}/${asked.fed}` ? 'shortcut.noFault' : 'shortcut.unsure'),
     },
   ];
 }

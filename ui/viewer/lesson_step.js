@@ -3,6 +3,7 @@
 
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
+import { withTerms } from './lesson_terms.js';
 
 /** Draws `step` into `box`. A question says why its answer is right: `step.right`. `record` = {solved, tries, value, said} outlives the drawing. `bet` = the chapter's
  *  predict step and its record. `hooks` = {store, board, show(patch), changed()}. Returns the function that ends it. */
@@ -12,8 +13,9 @@ export function drawStep(box, step, record, bet, hooks) {
   const feed = el('p', { class: 'r-feed', role: 'status' });
   const skip = el('button', { type: 'button', class: 'r-text r-skip', onclick: skipIt }, say('skip'));
   box.replaceChildren(ask, tools, feed);
-  if (step.note) ask.append(' ', el('small', { class: 'r-label' }, step.note));
-  const api = { solve, miss, show: hooks.show };
+  if (step.more) ask.after(el('p', { class: 'r-note' }, step.more));
+  if (step.note) ask.after(el('p', { class: 'r-note' }, ...withTerms(step.note)));
+  const api = { solve, miss, clear, show: hooks.show };
   for (const { value, text } of step.options ?? []) {
     tools.append(el('button', { type: 'button', 'aria-pressed': 'false', 'data-value': String(value), onclick: () => choose(value) }, text));
   }
@@ -58,6 +60,13 @@ export function drawStep(box, step, record, bet, hooks) {
   function miss(why) {
     if (record.solved) return;
     Object.assign(record, { tries: (record.tries ?? 0) + 1, wrong: true, said: `${say('wrong')} ${why}` });
+    show();
+  }
+
+  /** What was said of a wrong try no longer fits what is shown. */
+  function clear() {
+    if (!record.wrong || record.solved) return;
+    Object.assign(record, { wrong: false, said: '' });
     show();
   }
 

@@ -3,6 +3,7 @@
 
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
+import { withTerms } from './lesson_terms.js';
 
 const STAGES = ['predict', 'act', 'check', 'why'];
 
@@ -30,7 +31,7 @@ export function buildPanel(chapters, act) {
 export function drawHead(at, chapters, n, stage, values, done) {
   const title = say(`${chapters[n].key}.title`);
   at.title.replaceChildren(title, ' ', el('small', {}, say('place', { n: n + 1, all: chapters.length })));
-  at.lead.textContent = say(`${chapters[n].key}.lead`, values);
+  at.lead.replaceChildren(...withTerms(say(`${chapters[n].key}.lead`, values)));
   at.numbers.forEach((button, m) => {
     const finished = done.includes(chapters[m].key);
     button.classList.toggle('done', finished);

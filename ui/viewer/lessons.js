@@ -10,6 +10,7 @@ import { inWords, say } from './lesson_strings.js';
 import { mountKey } from './lesson_key.js';
 import { readLink } from './link.js';
 import { el } from './svg.js';
+import { tallest } from './lesson_height.js';
 
 const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'note', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'micro', 'message'];
 
@@ -54,13 +55,14 @@ export async function mountLessons(at, store, player, page, embedded) {
   /** Sets the stage. Whatever plays or streams stops. */
   function show(patch) {
     player.stop();
-    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, touched: true, chapter: now.n + 1, mayRepair: Boolean(chapters[now.n].repair), ...patch });
+    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: Boolean(chapters[now.n].repair), ...patch });
   }
 
   function draw() {
     const step = now.steps[now.step];
     drawn?.end();
     drawHead(panel, chapters, now.n, step.kind, now.values, progress.done);
+    reserve();
     if (step.kind === 'why') return explain();
     const record = (now.records[now.step] ??= {});
     show(record.solved ? { ...step.view, ...step.reveal } : step.view);
@@ -69,15 +71,30 @@ export async function mountLessons(at, store, player, page, embedded) {
     return changed(false);
   }
 
-  function explain() {
+  /** The last step: why, and where it went wrong elsewhere. */
+  function explanation() {
     const { key, wild = {} } = chapters[now.n];
+    const why = el('p', { class: 'r-ask why', tabindex: -1 }, say(`${key}.why`, now.values));
+    const links = Object.entries(wild).flatMap(([text, href]) => [' ', el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, text)]);
+    return [why, ...(links.length ? [el('p', { class: 'r-note r-wild' }, say('wild'), ...links)] : [])];
+  }
+
+  /** Room for the chapter's tallest step; on a phone, where the way to the rows is long anyway, for this step with its answer. */
+  function reserve() {
+    const steps = now.steps.slice(0, -1);
+    const phone = at.stage.classList.contains('phone');
+    const own = !phone ? tallest(panel.step, steps, explanation()) : steps[now.step] ? tallest(panel.step, [steps[now.step]], [], steps[0]) : 0;
+    panel.step.style.minHeight = `${own}px`;
+  }
+
+  function explain() {
+    const { key } = chapters[now.n];
     if (!progress.done.includes(key)) progress.done.push(key);
     progress.at = chapters[now.n + 1]?.key ?? null;
     writeProgress(progress);
     drawHead(panel, chapters, now.n, 'why', now.values, progress.done);
-    const why = el('p', { class: 'r-ask why', tabindex: -1 }, say(`${key}.why`, now.values));
-    const links = Object.entries(wild).flatMap(([text, href]) => [' ', el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, text)]);
-    panel.step.replaceChildren(why, ...(links.length ? [el('p', { class: 'r-note r-wild' }, say('wild'), ...links)] : []));
+    const [why, ...links] = explanation();
+    panel.step.replaceChildren(why, ...links);
     drawn = { end() {}, focus: () => why.focus({ preventScroll: true }) };
     drawn.focus();
     changed(false);
@@ -87,7 +104,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   function changed(answered = true) {
     const step = now.steps[now.step];
     const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
-    store.set({ guessing: step.hide && !solved ? 'chapter' : '' });
+    store.set({ guessing: step.hide && !solved ? 'chapter' : '', ...(solved ? { alias: '' } : {}) });
     panel.next.disabled = !solved;
     panel.back.disabled = !now.n && !now.step;
     const following = chapters[now.n + 1];
@@ -133,9 +150,9 @@ export async function mountLessons(at, store, player, page, embedded) {
     now = held = drawn = null;
     panel.panel.hidden = true;
     at.stage.classList.remove('lesson');
-    if (restore === false) return store.set({ chapter: null, sole: false, mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
+    if (restore === false) return store.set({ chapter: null, sole: false, alias: '', mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, mayRepair: true, guessing: '' });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, alias: '', mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 
@@ -159,6 +176,7 @@ export async function mountLessons(at, store, player, page, embedded) {
     if (asked && chapters[asked - 1] && asked !== now?.n + 1) open(asked - 1);
     else if (!asked) leave();
   };
+  window.addEventListener('resize', () => now && reserve());
   window.addEventListener('popstate', () => setTimeout(named));
   if (store.get().fold) named();
   else {

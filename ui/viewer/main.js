@@ -14,6 +14,7 @@ import { mountKeys, violationOf } from './keys.js';
 import { mountLink, readLink, shareUrl } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
 import { mountHelp } from './help.js';
+import { setAlias } from './strings.js';
 import { drawCompareButtons } from './compare_button.js';
 import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
@@ -32,6 +33,7 @@ for (const { dataset, textContent } of document.querySelectorAll('script[data-tr
 
 startTheme();
 const store = createStore();
+store.subscribe(({ alias }) => setAlias(alias)); // before whoever draws
 const player = createPlayer(store);
 const source = createSource(store, embedded, page);
 const act = {

@@ -5,7 +5,7 @@ import { svg } from './svg.js';
 import { BAND } from './layout.js';
 import { t, laneLong } from './strings.js';
 
-const ROOM = 16; // px that a gap's sign and number take: a gap of one cell has its number alone
+const ROOM = 16; // px that a gap's sign and number take: in a gap of one cell they are smaller
 
 /** The SVG of a placed ribbon. Cells and words carry the same data-index; hovering links them. */
 export function drawRibbon(ribbon) {
@@ -57,9 +57,9 @@ function outline(x, y, w, h, tornLeft, tornRight) {
 
 function drawTear(tear) {
   const back = tear.size < 0;
-  const label = back ? t('gapBack', { n: -tear.size }) : tear.width < ROOM ? `${tear.size}` : t('gapSize', { n: tear.size });
+  const label = back ? t('gapBack', { n: -tear.size }) : t('gapSize', { n: tear.size });
   const fresh = tear.dead.some((dead) => dead.fresh);
-  const group = svg('g', { class: `r-tear${fresh ? ' fresh' : ''}`, 'data-before': tear.before });
+  const group = svg('g', { class: `r-tear${fresh ? ' fresh' : ''}${tear.width < ROOM ? ' slim' : ''}`, 'data-before': tear.before });
   group.append(svg('rect', { class: 'void', x: tear.left, y: 0, width: Math.max(tear.width, 1), height: BAND }));
   tear.marks.forEach((m) => group.append(mark(m, m.kind, m.fresh)));
   group.append(svg('text', { x: tear.left + tear.width / 2 + 0.5, y: tear.marks.length ? 10 : 14, 'text-anchor': 'middle' }, label));

@@ -10,7 +10,7 @@ import { t, laneName, laneNote, rowName } from './strings.js';
 
 /** Draws all blocks of `plan` (a layout) into `board`. `act` = {select(row), violation(lane, first, {right})}. */
 export function drawRows(board, state, plan, act) {
-  const key = [plan.rows, plan.lanes, plan.geo.phone, state.version, state.source.name].join('|');
+  const key = [plan.rows, plan.lanes, plan.geo.phone, state.version, state.source.name, state.alias].join('|');
   if (board.dataset.key !== key) {
     board.replaceChildren(...plan.rows.map((row) => block(state, row, plan.lanes, act)));
     board.dataset.key = key;

@@ -46,7 +46,6 @@ export function buildStage(actions) {
 function drawLegend(node, actions) {
   const cell = (kind) => svg('g', { class: `r-cell ${kind}` }, svg('rect', { class: 'face', x: 0.5, y: 0.5, width: 14, height: 14 }),
     kind === 'new' ? svg('path', { class: 'bar', d: 'M2 12h11' }) : null, kind === 'target' ? svg('circle', { class: 'ring', cx: 7.5, cy: 7.5, r: 4 }) : null);
-  const at = (x, drawing) => svg('g', { transform: `translate(${x} 0)` }, drawing);
   const dead = svg('g', { class: 'r-dead fresh' }, svg('rect', { x: 1.5, y: 3.5, width: 11, height: 8 }), svg('path', { d: 'M1.5 3.5l11 8m0 -8l-11 8' }));
   const dots = svg('g', {}, ...[3.5, 11.5, 19.5].map((cx) => svg('circle', { class: 'r-pad', cx, cy: 8, r: 1.6 })));
   const edge = (x, d) => svg('g', { class: 'r-cell kept' }, svg('path', { class: 'face', d: d, transform: `translate(${x} 0)` }));
@@ -55,7 +54,7 @@ function drawLegend(node, actions) {
   const item = (key, width, ...drawings) => el('span', { class: 'r-key' },
     svg('svg', { width, height: 15, viewBox: `0 0 ${width} 15`, 'aria-hidden': 'true' }, ...drawings), t(key));
   const unfold = el('button', { type: 'button', class: 'r-text r-unfold', 'aria-pressed': 'false', onclick: actions.unfold }, t('unfoldPrompts'));
-  node.append(item('kept', 15, cell('kept')), item('fresh', 31, cell('new'), at(16, cell('target'))),
+  node.append(item('kept', 15, cell('kept')), item('fresh', 15, cell('new')), item('target', 15, cell('target')),
     item('rejected', 15, dead), item('gap', 45, gap), item('padSlot', 23, dots), item('unfed', 15, cell('kept unfed')), unfold, el('span', { class: 'r-order', hidden: true }, t('rowOrder')));
 }
 
@@ -66,7 +65,7 @@ export function drawStage(at, state, act) {
   at.stage.classList.toggle('phone', plan.geo.phone);
   at.stage.classList.toggle('guessing', Boolean(state.guessing));
   at.stage.classList.toggle('held', state.guessing === 'bet');
-  placeFoot(at, plan.geo.phone);
+  placeFoot(at, plan.geo.phone, Boolean(state.chapter));
   at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);
   at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);
   at.stage.style.setProperty('--r-verdict', `${plan.geo.verdict}px`);
@@ -88,11 +87,14 @@ export function drawStage(at, state, act) {
   return plan;
 }
 
-/** The quiet line: beside the legend, or on a phone below everything that explains. */
-function placeFoot(at, phone) {
-  if (phone === (at.foot.parentElement !== at.line)) return;
-  if (phone) at.below.after(at.foot);
+/** The quiet line: beside the legend; on a phone, and where a chapter needs the room, below everything that explains. */
+function placeFoot(at, phone, chapter) {
+  const below = phone || chapter;
+  if (below === (at.foot.parentElement !== at.line) && phone === (at.extra.parentElement === at.foot)) return;
+  const active = document.activeElement; // a node that moves loses the focus
+  if (below) at.below.after(at.foot);
   else at.line.append(at.foot);
+  if (at.foot.contains(active)) active.focus({ preventScroll: true });
   if (phone) at.foot.append(at.extra); // no room above
   else at.tools.prepend(at.extra);
 }

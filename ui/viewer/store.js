@@ -17,6 +17,7 @@ export const INITIAL = {
   unfolded: false, //   prompts drawn cell by cell
   allRows: false,
   oneRow: false, //     a phone shows the selected row only; so does a presenter's low screen
+  alias: '', //         what a chapter calls the lane on the stage while its name would answer a question
   sole: false, //       so does a chapter's question about one row
   playing: false,
   speed: 1,

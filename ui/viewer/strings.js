@@ -35,7 +35,7 @@ const EN = {
   theme: 'Dark or light',
   help: 'Keys',
   legend: 'Legend',
-  kept: 'kept', fresh: 'new this round', rejected: 'rejected', gap: 'gap', padSlot: 'pad or unused slot', unfed: 'not fed yet',
+  kept: 'kept', fresh: 'new: accepted draft', target: 'new: the model’s own token', rejected: 'rejected', gap: 'gap', padSlot: 'pad or unused slot', unfed: 'not fed yet',
   foldPrompts: 'Fold the prompts', unfoldPrompts: 'Show the prompts',
   prompt: 'prompt · {n}',
   from: '… from {x}',
@@ -203,7 +203,7 @@ const EN = {
     noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
     yes: 'yes, draft {j}: the row kept {k} of {n}', no: 'no: the row kept {k} of {n}; this is the target’s own token', all: 'the row kept {k} of {n}; this one comes on top',
     nothing: 'nothing to accept: no draft', notEmitted: 'another one was emitted',
-    rejected: { one: '{n} rejected draft', other: '{n} rejected drafts' }, filler: { one: '{n} column of filler', other: '{n} columns of filler' },
+    rejected: { one: '{n} rejected draft', other: '{n} rejected drafts' }, filler: { one: '{n} unused draft slot', other: '{n} unused draft slots' },
     cut: 'agreed drafts cut off ({why})', cutWhy: { stop: 'the text ended', budget: 'enough tokens', context: 'no more positions', rollback: 'rolled back' },
     noWaste: 'nothing', rowOf: 'row {row}, line {i} of {n} in the batch',
     hidden: 'in memory, but no query sees it', nextSlot: 'no KV yet: it is fed to slot {slot} next', noSlot: 'no KV yet: the next forward feeds it', noKv: 'no KV yet',
@@ -225,7 +225,12 @@ const EN = {
   badTrace: 'This trace cannot be read: {why}',
   failed: 'The run failed: {why}',
 
-  close: 'Close',
+  close: 'Close', words: 'Names',
+  terms: [
+    ['EQSPEC', 'the exact method of “Batch Speculative Decoding Done Right” (arXiv 2510.22876): it realigns the batch after every round'],
+    ['BSP', 'a published batch decoder that masks rejected drafts in place and counts their slots, which breaks its positions'],
+    ['DSD', 'a published decoder that keeps no KV: every round it feeds all rows whole again'],
+  ],
   keys: [
     ['Space', 'play or pause'], ['← →', 'round back, round on'], ['Home End', 'first, last round'],
     ['↑ ↓', 'choose a row'], ['D', 'first difference'], ['D D', 'compare token by token'], ['V', 'first violated invariant'],
@@ -255,13 +260,21 @@ export function tn(key, n) {
   return (forms[form] ?? forms.other).replaceAll('{n}', n);
 }
 
+let alias = '';
+
+/** What all lanes are called while a chapter asks which one this is; '' gives them their names back. */
+export function setAlias(name) {
+  alias = name;
+}
+
 /** A lane's name as people read it. */
-export const laneName = (lane) => t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : lane);
+export const laneName = (lane) => alias || (t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : lane));
 
 /** What else is to say of a lane beside its method: "dsd_visible_pads" is DSD with visible pads. */
 export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ') : undefined);
 
 export function laneLong(lane) {
+  if (alias) return alias;
   return t(`laneLong.${lane}`) ?? (laneNote(lane) ? t('laneWith', { lane: laneName(lane), note: laneNote(lane) }) : laneName(lane));
 }
 

@@ -12,5 +12,5 @@ export const MICRO = {
   delta: 'delta {delta}', stays: 'stays', left: 'ended: its entries leave the batch',
   row: 'Row {row}: {stages}', step: '{stage}: {facts}',
   letters: 'p: pads in front. c: the row’s entries. L: the batch’s width. delta: new p minus old p.',
-  key: { pad: 'pad', kept: 'kept', fresh: 'new this round', rejected: 'rejected', hole: 'dead slot (hidden)', filler: 'filler' },
+  key: { pad: 'pad', kept: 'kept', fresh: 'new this round', rejected: 'rejected', hole: 'dead slot (hidden)', filler: 'unused draft slot' },
 };

@@ -30,7 +30,7 @@ const EN = {
 
   kind: {
     pad: 'pad', prompt: 'prompt', kept: 'kept', refed: 're-fed last token', accepted: 'accepted now', rejected: 'rejected now',
-    filler: 'filler: this row had fewer drafts', hole: 'dead slot: written, hidden', pending: 'drafted, not judged', cut: 'agreed, then cut', chosen: 'chosen now, no KV yet',
+    filler: 'unused: this row had fewer drafts', hole: 'dead slot: written, hidden', pending: 'drafted, not judged', cut: 'agreed, then cut', chosen: 'chosen now, no KV yet',
   },
   chosen: { b: 'bonus', c: 'correction', r: 'residual', p: 'first token (prefill)' },
   fate: { pad: 'pad', stays: 'stays', right: 'moves right', left: 'moves left', dropped: 'dropped', dead: 'dead: stays, hidden' },
@@ -40,7 +40,7 @@ const EN = {
   gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift', gaps: 'in all', owners: 'its own' },
   ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineFound: '{n} found', lineRead: '{n} read', lineQuery: '{n} q{q}',
 
-  kindsFact: '{slots} slots: {pads} pads, {holes} dead slots, {accepted} accepted, {rejected} rejected, {filler} filler.',
+  kindsFact: '{slots} slots: {pads} pads, {holes} dead slots, {accepted} accepted, {rejected} rejected, {filler} unused.',
   noGap: 'Every row counts without a gap.',
   firstGap: 'First gap: {row}, slot {slot}: position {from} is followed by {to}.',
   moreGaps: 'First gap: {row}, slot {slot}: position {from} is followed by {to}; {n} gaps in all.',

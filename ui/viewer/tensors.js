@@ -148,7 +148,7 @@ async function drawSide(self, state, scene, view, panel) {
   const geometry = layoutPanel({ ...shape, focus });
   const near = geometry.zones.focus;
   const key = JSON.stringify([width, scene.axis, scene.span, scene.scale, near.first, near.lines, state.step, lane.name,
-    lane.status, frame.step, frame.complete ? 0 : state.fold.last_seq, self.theme.paper, self.theme.ink]);
+    lane.status, frame.step, frame.complete ? 0 : state.fold.last_seq, self.theme.paper, self.theme.ink, state.alias]);
   if (panel.key === key && panel.fold === state.fold) return 0;
   const kinds = tensorOf(state.fold, lane, frame, 'kinds', scene.axis);
   const tensor = view === 'kinds' ? kinds : tensorOf(state.fold, lane, frame, view, scene.axis);

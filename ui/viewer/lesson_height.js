@@ -1,0 +1,33 @@
+// How much room a chapter's steps need at this width: each is drawn once where nobody sees it, with the longest answer
+// that it can give. The rows below then stay where they are while steps and answers come and go.
+
+import { el } from './svg.js';
+import { drawStep } from './lesson_step.js';
+import { say } from './lesson_strings.js';
+
+const UNSEEN = { store: { subscribe: () => () => {} }, board: { addEventListener() {}, removeEventListener() {} }, show() {}, changed() {} };
+
+/** The height in pixels of the tallest of `steps` beside `place`, whose width it takes; `why`: the last step's words. */
+export function tallest(place, steps, why, first = steps[0]) {
+  const box = el('div', { class: 'r-step', 'aria-hidden': 'true', inert: true, style: `position:absolute;visibility:hidden;width:${place.clientWidth}px` });
+  place.after(box);
+  const heights = steps.map((step) => {
+    drawStep(box, step, { said: longest(step, first) }, { step: first, record: {} }, UNSEEN).end();
+    return box.offsetHeight;
+  });
+  box.replaceChildren(...why);
+  const most = Math.max(box.offsetHeight, ...heights);
+  box.remove();
+  return most;
+}
+
+/** The longest text that a step can say: of a bet what was bet, of a question why an answer is right or wrong, of
+ *  something to do what was done and what became of the bet. */
+function longest(step, first) {
+  const of = (asked, before) => asked.options.map(({ value, text }) => [before?.(text), say('wrong'), value === asked.answer ? asked.right : asked.miss(value)].filter(Boolean).join(' '));
+  const bet = (text) => say('bet', { bet: text });
+  const said = step.kind === 'predict' ? step.options.map(({ text }) => bet(text))
+    : step.kind === 'check' ? [...(step.options ? of(step) : []), `${say('right')} ${step.right}`]
+      : of(first, bet).map((text) => [step.truthAt !== 'entry' && step.done, step.truth, text].filter(Boolean).join(' '));
+  return said.sort((a, b) => b.length - a.length)[0];
+}
