@@ -10,7 +10,6 @@ from engine.train import compact
 from engine.train.chain_loss import against, teacher
 from engine.train.competing import all_of, sampled
 from engine.train.data import Batch
-from engine.train.draft_head import kv_heads
 from engine.train.loop import Score
 
 DRAFT = Path("assets/heads/draft")
@@ -24,26 +23,16 @@ def kept_layers(layers: int) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def from_target(
-    target: PreTrainedModel, layers: tuple[int, ...] | None = None, kv_heads: int | None = None
-) -> PreTrainedModel:
-    """A model of the target's class with copies of some of its layers; embedding and output rows are the target's.
-
-    With more `kv_heads` than the target's layers have, and query heads in proportion, the further ones are zero.
-    """
+def from_target(target: PreTrainedModel, layers: tuple[int, ...] | None = None) -> PreTrainedModel:
+    """A model of the target's class with copies of some of its layers; embedding and output rows are the target's."""
     layers = layers or kept_layers(target.config.num_hidden_layers)
     config = copy.deepcopy(target.config)
     config.num_hidden_layers = len(layers)
-    group = config.num_attention_heads // config.num_key_value_heads
-    config.num_key_value_heads = kv_heads or config.num_key_value_heads
-    config.num_attention_heads = config.num_key_value_heads * group
     small = type(target)(config).to(device=target.device, dtype=target.dtype)
     small.set_input_embeddings(target.get_input_embeddings())
     small.lm_head = target.get_output_embeddings()
     for mine, n in zip(small.model.layers, layers, strict=True):
-        theirs = target.model.layers[n].state_dict()
-        for name, weight in mine.state_dict().items():
-            weight.zero_()[tuple(slice(size) for size in theirs[name].shape)] = theirs[name]
+        mine.load_state_dict(target.model.layers[n].state_dict())
     small.model.norm.load_state_dict(target.model.norm.state_dict())
     small.requires_grad_(True)
     small.get_input_embeddings().requires_grad_(False)
@@ -71,7 +60,6 @@ def save(small: PreTrainedModel, folder: Path, about: dict) -> Path:
 def load(folder: Path, target: PreTrainedModel) -> PreTrainedModel:
     """The draft model of a folder, sharing the target's embedding and output rows, frozen."""
     file = Path(folder) / FILE
-    tensors = compact.read(file)
-    small = from_target(target, (0,) * compact.about(file)["layers"], kv_heads(tensors, target))
-    compact.fill(small, tensors, file)
+    small = from_target(target, (0,) * compact.about(file)["layers"])
+    compact.fill(small, compact.read(file), file)
     return small.eval().requires_grad_(False)

@@ -12,12 +12,11 @@ import torch
 from transformers import PreTrainedModel
 
 from engine import load, shelf
-from engine.train import compact, data, draft_small, induction
+from engine.train import compact, data, draft_small
 from engine.train.features import Store
 from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
 CHECKPOINT = shelf.CACHE / "draft.pt"
-TEXTS = 150  # conversations that `induction` looks at
 
 
 def score_of(small: PreTrainedModel) -> ScoreOf:
@@ -29,21 +28,14 @@ def score_of(small: PreTrainedModel) -> ScoreOf:
     return of_batch
 
 
-def start(target: PreTrainedModel, folder: Path | None, store: Store | None = None) -> tuple[PreTrainedModel, Progress]:
-    """A model to train: the published one of `folder`, where there is one, with what its card tells; else a new one.
-
-    With `store`, a model that cannot copy yet is given the heads for it.
-    """
+def start(target: PreTrainedModel, folder: Path | None) -> tuple[PreTrainedModel, Progress]:
+    """A model to train: the published one of `folder`, where there is one, with what its card tells; else a new one."""
     small, progress = draft_small.from_target(target), Progress()
     if folder is not None and (file := folder / draft_small.FILE).is_file():
         about = compact.about(file)
-        small = draft_small.load(folder, target)
+        small = draft_small.from_target(target, (0,) * about["layers"])
+        compact.fill(small, compact.read(file), file)
         progress = Progress(**{f.name: about[f.name] for f in fields(Progress) if f.name in about})
-    if store is not None and small.config.num_key_value_heads == target.config.num_key_value_heads:
-        small = induction.add(small, [store[n].tokens for n in range(min(TEXTS, len(store)))])
-    small.requires_grad_(True)
-    small.get_input_embeddings().requires_grad_(False)
-    small.lm_head.requires_grad_(False)
     return small, progress
 
 
@@ -57,7 +49,7 @@ def main(argv: list[str] | None = None) -> None:
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
-    small, progress = start(target, None if args.fresh else args.head, store)
+    small, progress = start(target, None if args.fresh else args.head)
     training = Training(small, score_of(small), recipe_of(args), args.checkpoint or CHECKPOINT, args.device)
     training.progress = progress
     if not args.fresh:

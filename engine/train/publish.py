@@ -35,9 +35,8 @@ that speculators uses. vLLM serves MTP only as native weights of some families, 
 """,
     "draft": """# Draft model for {target}
 
-{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights.
-{heads} `draft.safetensors` is the compact
-shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out DIR` writes an
+{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights. `draft.safetensors` is
+the compact shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out DIR` writes an
 ordinary `LlamaForCausalLM` directory; as a proposer it is `draft_small`.
 """,
 }
@@ -85,13 +84,13 @@ def restore_draft(checkpoint: Path, target: torch.nn.Module) -> tuple[torch.nn.M
     """The draft model of a checkpoint, frozen, and the progress saved with it."""
     saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
     layers = {name.split(".")[2] for name in saved["head"] if name.startswith("model.layers.")}
-    small = draft_small.from_target(target, (0,) * len(layers), kv_heads(saved["head"], target))
+    small = draft_small.from_target(target, (0,) * len(layers))
     small.load_state_dict(saved["head"], strict=False)
     return small.eval().requires_grad_(False), saved["progress"]
 
 
 def copying(config: PretrainedConfig, target: torch.nn.Module) -> str:
-    """What the card says of heads beyond the target's, see `look_back` and `induction`."""
+    """What the card says of heads beyond the target's, see `look_back`."""
     now, before = config.num_attention_heads, target.config.num_attention_heads
     return COPYING.format(now=now, before=before) if now > before else f"It has the target's {before} attention heads."
 
@@ -129,7 +128,7 @@ def main(argv: list[str] | None = None) -> None:
         draft_small.save(small, out, progress)
         names = {n for n, _ in small.named_parameters()} - set(draft_small.SHARED)
         size = sum(w.numel() for n, w in small.named_parameters() if n in names)
-        facts = {"layers": small.config.num_hidden_layers, "heads": copying(small.config, target)}
+        facts = {"layers": small.config.num_hidden_layers}
     else:
         out = args.out or heads.folder(args.kind)
         head, progress = restore(args.kind, args.checkpoint or heads.checkpoint(args.kind), target)
