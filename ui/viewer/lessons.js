@@ -13,6 +13,7 @@ import { el } from './svg.js';
 import { tallest } from './lesson_height.js';
 
 const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'note', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'micro', 'message'];
+const WIDE = 1100; // pixels of the stage
 
 export async function mountLessons(at, store, player, page, embedded) {
   const load = createTraces(store, embedded);
@@ -79,11 +80,10 @@ export async function mountLessons(at, store, player, page, embedded) {
     return [why, ...(links.length ? [el('p', { class: 'r-note r-wild' }, say('wild'), ...links)] : [])];
   }
 
-  /** Room for the chapter's tallest step; on a phone, where the way to the rows is long anyway, for this step with its answer. */
+  /** Room for the chapter's tallest step; where that would push the rows far down, for this step with its answer. */
   function reserve() {
     const steps = now.steps.slice(0, -1);
-    const phone = at.stage.classList.contains('phone');
-    const own = !phone ? tallest(panel.step, steps, explanation()) : steps[now.step] ? tallest(panel.step, [steps[now.step]], [], steps[0]) : 0;
+    const own = at.stage.clientWidth > WIDE ? tallest(panel.step, steps, explanation()) : steps[now.step] ? tallest(panel.step, [steps[now.step]], [], steps[0]) : 0;
     panel.step.style.minHeight = `${own}px`;
   }
 
