@@ -97,10 +97,10 @@ def test_a_presenter_s_low_screen_shows_one_row_and_needs_no_scrolling(open_page
     page.wait_for_function("document.querySelectorAll('.r-row').length === 3")
 
 
-def test_a_gap_of_one_cell_shows_its_number_alone(open_page: Callable, static_site: str) -> None:
+def test_a_gap_of_one_cell_has_room_for_its_number(open_page: Callable, static_site: str) -> None:
     page = visit(open_page, f"{static_site}/?r=2")
     sizes = page.locator(".r-lane[data-lane=bsp] .r-tear text").all_text_contents()
-    assert sizes == ["1", "+3", "+2", "+7"]
+    assert sizes == ["+1", "+3", "+2", "+7"]
     assert page.locator(".r-order").is_hidden()  # the hero's rows are in the order of its prompts
 
 
