@@ -164,6 +164,7 @@ def test_a_tensor_cell_opens_it_below_the_tensors(open_page: Callable, static_si
     page = visit(open_page, f"{static_site}/?r={step}&row={row}", viewport={"width": 1440, "height": 1000})
     page.locator(word("bsp", row, 0)).click()  # open above them first
     page.wait_for_selector(PANEL)
+    settle(page)  # it comes onto the screen, and would scroll back
     page.evaluate("document.querySelector('#ragged-tensors').scrollIntoView({block: 'start', behavior: 'instant'})")
     page.wait_for_selector("#ragged-tensors .js-plotly-plot .plot-container")
     wrap = page.locator(".rg-tn-block:not([hidden]) .rg-tn-wrap").nth(1)
@@ -250,6 +251,22 @@ def test_every_token_of_every_lane_at_every_round_has_its_facts(
       return out.slice(0, 3);
     }""")
     assert strange == []
+
+
+def test_a_press_that_takes_the_focus_from_a_word_still_clicks(
+    open_page: Callable, static_site: str, hero: Fold
+) -> None:
+    row, n, step = first_wrong(hero)
+    page = visit(open_page, f"{static_site}/?r={step}&row={row}", viewport={"width": 1440, "height": 1000})
+    page.locator(word("bsp", row, n)).click()
+    page.wait_for_selector(PANEL)
+    page.get_by_role("button", name="Token before").hover()
+    page.locator(word("bsp", row, n - 2)).focus()
+    settle(page)
+    page.mouse.down()
+    settle(page)  # what the lost focus changes is drawn before the finger is up
+    page.mouse.up()
+    assert settle(page)["cell"]["index"] == hero.lanes["bsp"].rows[row].prompt + n - 1
 
 
 @every_screen

@@ -173,6 +173,7 @@ def test_a_restarted_server_still_serves_what_it_acknowledged(site) -> None:
         next(stream)
         seen = [next(stream) for _ in range(40)]
     path = before.store.folder / f"{run.id}.jsonl"
+    until(lambda: path.read_bytes().count(b"\n") > len(seen))
     copy = path.with_name("restarted_run_01234567.jsonl")
     copy.write_bytes(path.read_bytes()[:-7])  # as a crash leaves it: the last line torn
     after = site(ThreadEngine())

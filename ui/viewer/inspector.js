@@ -7,6 +7,9 @@ import { tokenNode } from './token_text.js';
 import { el } from './svg.js';
 import { t, laneLong, laneName } from './strings.js';
 
+/** Nothing in the panel depends on these. A button that is drawn anew under the finger would lose its click. */
+const APART = ['hover', 'message', 'touched', 'speed', 'view', 'tensorsOpen', 'stopEmpty'];
+
 /** Builds the panel into `node`. `act` = {jump(step, row, cell), close(), steady(draw)}. */
 export function mountInspector(node, store, act) {
   const title = el('h2', { tabindex: -1, id: 'r-inspect-title' });
@@ -19,7 +22,7 @@ export function mountInspector(node, store, act) {
     const cell = state.inspect ? state.cell : null;
     const found = cell && factsOf(state, cell);
     node.hidden = !found;
-    if (!found) return;
+    if (!found || [...changed].every((key) => APART.includes(key))) return;
     const redraw = () => holdFocus(node, () => draw({ title, tools, body }, state, found, act));
     if (changed.has('step') && !changed.has('cell')) act.steady(redraw);
     else redraw();

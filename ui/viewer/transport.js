@@ -29,7 +29,8 @@ export function mountTransport(node, store, player) {
     node.style.setProperty('--r-at', last ? state.step / last : 0);
     count.textContent = t('round', { step: state.step, last }) + (state.speed === 1 ? '' : ` · ${t('speed', { n: state.speed })}`);
     const icon = state.playing ? 'pause' : state.step >= last && last ? 'replay' : 'play';
-    play.replaceChildren(drawing(icon));
+    if (play.dataset.icon !== icon) play.replaceChildren(drawing(icon)); // a drawing replaced under the finger loses its click
+    play.dataset.icon = icon;
     play.title = t(icon);
     play.setAttribute('aria-label', t(icon));
     back.disabled = state.step <= 0;
