@@ -7,6 +7,7 @@ import importlib
 STAGES = {
     "generate": "engine.train.generate",
     "copies": "engine.train.copies",
+    "tasks": "engine.train.tasks",
     "features": "engine.train.features",
     "eagle3": "engine.train.head_train --kind eagle3",
     "mtp": "engine.train.head_train --kind mtp",
