@@ -34,6 +34,7 @@ def write(file: Path, tensors: dict[str, Tensor], about: dict) -> Path:
                 tensor, packed[name + SCALE] = quantize(tensor)
         packed[name] = tensor.contiguous()
     save_file(packed, file, metadata={"about": json.dumps(about)})
+    file.chmod(0o644)  # safetensors gives a file to its owner alone
     return file
 
 

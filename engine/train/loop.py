@@ -21,6 +21,10 @@ PAUSE_S = 60.0  # a step that seems to take longer was a stopped process
 VOCABULARY = ("d2t", "t2d")  # of a head: follow the text, so a resumed run has its own already
 
 
+class CheckpointError(ValueError):
+    """A checkpoint that this training cannot go on from."""
+
+
 @dataclass(slots=True)
 class Score:
     """`loss` to minimise; `agree[s]`: positions where step s + 1 names the target's first choice, of `count[s]`."""
@@ -90,14 +94,20 @@ class Training:
         self.optimizers = optimizers(self.trained, recipe)
 
     def resume(self) -> bool:
-        """Load the checkpoint if there is one."""
+        """Load the checkpoint if there is one. Raises CheckpointError for one of other sizes or another optimizer."""
         if not self.checkpoint.is_file():
             return False
         saved = torch.load(self.checkpoint, map_location=self.device, weights_only=True)
         weights = {name: w for name, w in saved["head"].items() if name not in VOCABULARY}
-        self.model.load_state_dict(weights, strict=False)  # frozen weights are the target's, and not saved
-        for optimizer, state in zip(self.optimizers, saved["optimizers"], strict=True):
-            optimizer.load_state_dict(state)
+        try:
+            self.model.load_state_dict(weights, strict=False)  # frozen weights are the target's, and not saved
+            for optimizer, state in zip(self.optimizers, saved["optimizers"], strict=True):
+                optimizer.load_state_dict(state)
+        except (ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{self.checkpoint} does not fit: it holds another model or was trained with another --optimizer; "
+                f"move it away to go on from the published weights, or name another --checkpoint ({error})"
+            ) from error
         self.progress = Progress(**saved["progress"])
         return True
 

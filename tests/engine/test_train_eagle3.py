@@ -12,7 +12,7 @@ from engine.train.eagle3_head import Eagle3Head
 from engine.train.features import TOP, Piece, Store, extract
 from engine.train.head_train import score_of, start
 from engine.train.held_out import Script, run
-from engine.train.loop import Recipe, Training
+from engine.train.loop import CheckpointError, Recipe, Training
 from engine.train.oneshot import fitted
 from engine.train.turns import Turns
 from tests.engine.heads import TAPS, outputs_from_scratch, states_of, tiny_pair
@@ -148,6 +148,17 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(stored):
     again.run(store)
     assert again.progress.step == 20
     assert [p[0] for p in again.progress.curve] == [10, 20]
+
+
+def test_a_checkpoint_of_another_optimizer_or_model_is_refused(stored):
+    target, store, checkpoint = stored
+    training(target, checkpoint, single=2, chain=0, optimizer="adamw").run(store)
+    with pytest.raises(CheckpointError, match=r"eagle3.pt does not fit.*move it away"):
+        training(target, checkpoint, single=4, chain=0).resume()
+    wide = training(target, checkpoint, single=4, chain=0, optimizer="adamw")
+    wide.model.fc = torch.nn.Linear(7, 5)
+    with pytest.raises(CheckpointError, match="another model"):
+        wide.resume()
 
 
 def test_without_a_checkpoint_training_goes_on_from_the_published_head(stored, tmp_path):
