@@ -481,6 +481,31 @@ def test_the_rectangle_shows_one_run_until_two_differ_and_then_where_they_do(
     assert page.evaluate(f"(s => {decodes})(window.__ragged.store.get())")
 
 
+def test_no_cell_is_drawn_outside_its_plot_when_the_address_has_changed(open_page: Callable, static_site: str) -> None:
+    """The real page has a <base>: Plotly then names its clips by the address that the page had at the first drawing."""
+    page = open_page()
+
+    def serve(route: object) -> None:
+        body = route.fetch().text().replace("<head>", '<head><base href="/">')
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route(re.compile(r"/\?ch=1"), serve)
+    page.goto(f"{static_site}/?ch=1")
+    page.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    page.wait_for_function("window.__ragged.tensors?.idle() && window.__ragged.tensors.drawn().left")
+    page.get_by_role("button", name="Chapter 2: Clean up").click()
+    page.wait_for_function("location.search === '?ch=2' && window.__ragged.tensors.idle()")
+    wraps = "#ragged-tensors .rg-tn-block:not([hidden]) .rg-tn-wrap"
+    spilt = """(at) => [...document.querySelectorAll(at)].flatMap((wrap) => {
+      const labels = Math.max(...[...wrap.querySelectorAll('.rg-tn-row')].map((n) => n.getBoundingClientRect().right));
+      const cells = [...wrap.querySelectorAll('.heatmaplayer image')].map((n) => n.getBoundingClientRect().left);
+      return cells.map((left) => left - labels);
+    })"""
+    room = page.evaluate(spilt, wraps)
+    assert len(room) == 4
+    assert min(room) >= 0, room
+
+
 def test_a_double_click_on_next_does_not_pass_over_the_explanation(open_page: Callable, static_site: str) -> None:
     page = opened(open_page, static_site, 0)
     told = plan(page, 0)
