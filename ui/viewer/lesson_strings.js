@@ -15,7 +15,7 @@ const EN = {
 
   row: {
     title: 'One row',
-    lead: 'A drafter guesses {k} tokens{how}; one model pass verifies them all. EQSPEC and BSP batch this.', copies: ' by copying from the row’s text',
+    lead: 'A drafter guesses {k} tokens{how}; one model pass verifies them all. EQSPEC and BSP batch this.', copies: ' by copying earlier text',
     predict: 'Round {round}, row {row}: the draft goes on with {words}. How many of the {k} survive?',
     more: 'Drafts are kept only up to the first one that the model would not have chosen.',
     fewer: 'Every draft up to the first difference is kept, not just one.',
