@@ -14,7 +14,7 @@ export function mountCaption(node, live, store) {
   let spoken = '';
   store.subscribe((state, changed) => {
     if (!state.fold) return;
-    const text = state.guessing ? t('sayHidden', state) : narrate(state);
+    const text = state.guessing ? t('sayHidden', state) : narrate(state.told ? { ...state, left: state.told, right: state.told } : state);
     if (sentence.textContent !== text) sentence.textContent = text;
     cell.textContent = describe(state) ?? (stopRepaired(state) && !state.chapter ? t('stopNote') : ''); // in the chapters it would answer one
     if (state.playing || state.live || !state.touched) return;

@@ -16,7 +16,7 @@ export function drawRow(fold, plan, act) {
 function way(fold, plan, act) {
   const { lane, row, verdict, violation, wrong, torn, gaps } = plan;
   const steps = [];
-  const broken = firstBroken(fold, lane, row)?.text ?? (violation && t('firstBroken', { what: t(`invariant.${violation.invariant}`) ?? violation.invariant, step: violation.step }));
+  const broken = firstBroken(fold, lane, row)?.text ?? (violation && t('firstBroken', { what: t(`invariant.${violation.invariant}`) ?? violation.invariant, step: violation.step, fed: violation.invariant === 'contiguity' ? t('gapFed') : '' }));
   const jump = (key, words, then) => el('button', { type: 'button', class: 'r-text', 'data-key': `${key}/${row}`, onclick: () => then(row) }, words);
   if (broken) {
     const values = { expected: violation.expected, actual: violation.actual, slot: violation.slot };

@@ -4,7 +4,7 @@ import { bare, choices, columnsOf, draftRounds, owned, word } from './lesson_fac
 import { mountCut } from './lesson_cut.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'cleanup', trace: 'hero', facts, steps };
+export default { key: 'cleanup', trace: 'hero', facts, steps, told: 'eqspec' };
 
 /** A row that keeps a few of its drafts and goes on: what the forward wrote, and what the clean-up left. */
 function facts(fold) {
@@ -16,11 +16,13 @@ function facts(fold) {
   const first = frame.slots[i];
   const fed = frame.fed[row];
   const newest = frame.length[row] - 1;
+  const words = { kept: word(fold, frame.draft[i][j - 1]), rejected: word(fold, frame.draft[i][j]), newest: word(fold, frame.emitted[i].at(-1)) };
+  const matched = cells.filter(({ kind }) => kind === 'rejected').slice(1).find(({ id, choice }) => id === choice);
   return {
     one, k, j, row: row + 1, round: one.step, cells,
     written: owned({ owner: fed.owner.slice(first) }).length,
     keep: cells.filter(({ slot }) => held.has(fed.owner[slot]) && fed.owner[slot] <= newest - 1).length,
-    words: { kept: word(fold, frame.draft[i][j - 1]), rejected: word(fold, frame.draft[i][j]), newest: word(fold, frame.emitted[i].at(-1)) },
+    words, newest: words.newest, rejected: words.rejected, matched: matched && word(fold, matched.id),
     missing: held.has(newest) ? 'none' : 'newest',
     name: (id) => word(fold, id), bare: (id) => bare(fold, id),
   };
@@ -37,7 +39,7 @@ function steps(f) {
     },
     {
       kind: 'act', ask: say('cleanup.act', f), view: { ...at, view: 'kinds' }, truth: say('cleanup.shown', { n: f.written }), truthAt: 'entry',
-      done: say('cleanup.done', { n: f.cells.length - f.keep }),
+      done: [say('cleanup.done', { n: f.cells.length - f.keep }), f.matched && say('cleanup.matched', { word: f.matched })].filter(Boolean).join(' '),
       mount: (box, api) => mountCut(box, api, {
         lines: [{ name: say('cleanup.over'), cells: f.cells.map((cell) => ({ ...cell, text: f.bare(cell.id), under: cell.choice === null ? '' : f.bare(cell.choice) })) }],
         label: say('cleanup.edge'), button: say('cleanup.cut'), under: say('cleanup.under'), answer: f.keep, start: f.cells.length,

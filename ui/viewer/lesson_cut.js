@@ -13,7 +13,7 @@ export function mountCut(box, api, task) {
       el('div', { class: 'r-cutline' }, ...cells.map((cell) => el('span', { class: `r-cutcell ${task.marks ? cell.kind : ''}` },
       el('b', { title: cell.text }, cell.text), task.marks ? el('i', {}, MARK[cell.kind]) : el('small', { title: cell.under }, cell.under || '·')))));
   }
-  const edge = el('input', { type: 'range', min: 0, max: columns, step: 1, value: task.start, 'aria-label': task.label, oninput: show });
+  const edge = el('input', { type: 'range', min: 0, max: columns, step: 1, value: task.start, 'aria-label': task.label, oninput: () => { api.clear(); show(); } });
   board.append(el('span'), el('div', { class: 'r-cutedge' }, edge));
   const button = el('button', { type: 'button', onclick: () => (at() === task.answer ? api.solve() : api.miss(task.miss(at()))) }, task.button);
   box.append(el('div', { class: `r-cutbox${task.marks ? ' marks' : ''}`, style: `--n:${columns}` }, board), button);
@@ -21,6 +21,7 @@ export function mountCut(box, api, task) {
     const n = [...line.children].indexOf(target.closest('.r-cutcell'));
     if (n < 0) return;
     edge.value = n < at() ? n : n + 1;
+    api.clear();
     show();
   }; });
   show();

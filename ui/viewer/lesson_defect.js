@@ -11,7 +11,9 @@ import { t } from './strings.js';
 
 const wild = { 'unsloth #3699': 'https://github.com/unslothai/unsloth/issues/3699', 'nnsight PR #673': 'https://github.com/ndif-team/nnsight/pull/673' };
 
-export default { key: 'defect', trace: 'hero', facts, steps, wild, repair: true }; // the only chapter that offers it
+const byDraft = (gap) => gap.dead.some(({ kind }) => kind === 'rejected');
+
+export default { key: 'defect', trace: 'hero', facts, steps, wild, repair: true }; // the only chapter that offers it, after its exercise
 
 /** Both BSP lanes: what each has inside, and what became of its text. */
 function facts(fold) {
@@ -22,21 +24,39 @@ function facts(fold) {
   if (equal.equal <= before.equal) return null; // then this run says nothing about the positions
   const ribbons = (lane) => Object.keys(fold.lanes[lane].rows).map((row) => ribbonOf(fold, lane, Number(row), Infinity)).filter(Boolean);
   const most = (list, size) => list.map((r) => ({ row: r.row, n: size(r) })).sort((a, b) => b.n - a.n)[0];
-  const pads = eqspec.frames.flatMap((frame) => frame.rows.map((row) => ({ row, n: padsOf(frame.after[row]) }))).sort((a, b) => b.n - a.n)[0];
+  const pads = eqspec.frames.flatMap((frame) => frame.rows.map((row) => ({ row, step: frame.step, n: padsOf(frame.fed[row]) }))).sort((a, b) => b.n - a.n)[0];
   const holes = most(ribbons('bsp_repaired'), (r) => r.seams.reduce((sum, seam) => sum + seam.dead.length, 0));
-  const item = (key, lane, { row, n }) => ({
+  const last = fold.lanes.bsp_repaired.frames.at(-1).step;
+  const item = (key, lane, { row, n, step = last }) => ({
+    at: { left: 'eqspec', right: lane === 'eqspec' ? 'bsp' : lane, row, step },
     text: say(`defect.item${key}`, { row: row + 1, n }), answer: fold.lanes[lane].rows[row].compare?.verdict === 'equal' ? 'harmless' : 'harmful', wrong: firstWrong(fold, lane, row)?.generated + 1,
   });
   const torn = ribbonOf(fold, 'bsp', wrong.row, wrong.step);
   return {
-    rows: equal.rows, equal: equal.equal, before: before.equal, row: wrong.row + 1, id: wrong.row, step: wrong.step, whole: Object.values(eqspec.rows).every((r) => r.compare?.verdict === 'equal'),
-    items: [item('Pads', 'eqspec', pads), item('Gaps', 'bsp', { row: wrong.row, n: torn.gaps.filter(({ before: at }) => at < wrong.index).map(({ size }) => t('gapSize', { n: size })).join(say('and')) }), item('Holes', 'bsp_repaired', holes)],
+    rows: equal.rows, equal: equal.equal, before: before.equal, row: wrong.row + 1, id: wrong.row, step: wrong.step, clear: clearing(fold, pads),
+    items: [item('Pads', 'eqspec', pads), item('Gaps', 'bsp', { row: wrong.row, step: wrong.step, n: torn.gaps.map(({ size }) => t('gapSize', { n: size })).join(say('and')) }), item('Holes', 'bsp_repaired', holes)],
   };
+}
+
+/** What clears a suspect, where this run shows it: {pads, holes, masks}, each {said, show}. */
+function clearing(fold, pads) {
+  const wrongs = Object.keys(fold.lanes.bsp.rows).map(Number).flatMap((row) => {
+    const wrong = firstWrong(fold, 'bsp', row);
+    const gaps = wrong && ribbonOf(fold, 'bsp', row, wrong.step)?.gaps.filter(({ before }) => before < wrong.index);
+    return gaps?.length ? [{ row, wrong, padded: gaps.filter(({ before }) => before === fold.lanes.bsp.rows[row].prompt).length, gaps }] : [];
+  });
+  const found = { pads: wrongs.find(({ padded }) => !padded), holes: wrongs.find(({ padded, gaps }) => padded === gaps.length && !gaps.some(byDraft)) };
+  const of = (what) => found[what] && {
+    said: say(`defect.clear.${what}`, { row: found[what].row + 1, n: found[what].wrong.generated + 1 }),
+    show: { row: found[what].row, step: found[what].wrong.step, cell: { lane: 'bsp', row: found[what].row, index: found[what].wrong.index }, view: 'kinds' },
+  };
+  const whole = pads.n > 0 && Object.values(fold.lanes.eqspec.rows).every((r) => r.compare?.verdict === 'equal');
+  return { pads: of('pads'), holes: of('holes'), masks: whole && { said: say('defect.clear.masks', { row: pads.row + 1, n: pads.n }), show: { row: pads.row, step: pads.step, cell: null, view: 'mask' } } };
 }
 
 function steps(f) {
   const at = { left: 'eqspec', right: 'bsp', row: f.id, step: f.step };
-  const evidence = (what) => say(what === 'holes' ? 'defect.keeps' : f.whole ? 'defect.have' : 'defect.broken'); // what shows that it is not this
+  const evidence = (what) => f.clear[what]?.said ?? say('defect.unclear');
   const answer = f.items.map((item) => item.answer).join(' ');
   const list = f.items.map((item) => `${item.text}: ${say(`rank.${item.answer}`)}`).join('; ');
   return [
@@ -45,18 +65,18 @@ function steps(f) {
       options: ['pads', 'holes', 'masks', 'positions'].map((value) => ({ value, text: say(`defect.${value}`) })),
     },
     {
-      kind: 'act', ask: say('defect.act', f), view: at, reveal: { right: 'bsp_repaired' }, truth: say('defect.shown', f),
-      watch: (state, changed, api) => { if (changed.has('right') && state.right === 'bsp_repaired') api.solve(); },
+      kind: 'act', ask: say('defect.act', f), view: at, reveal: { ...at, right: 'bsp_repaired' }, truth: say('defect.shown', f),
       mount(box, api) {
-        box.append(
-          ...['Pads', 'Masks'].map((what) => el('button', { type: 'button', onclick: () => api.miss(evidence(what)) }, say(`defect.do${what}`))),
-          el('button', { type: 'button', onclick: () => api.miss(say('defect.tryPositions')) }, say('defect.doHoles')),
-          el('button', { type: 'button', onclick: () => api.solve() }, say('defect.doPositions')),
-        );
+        const ask = (what) => {
+          if (what === 'positions') return api.solve();
+          if (f.clear[what]) api.show({ ...at, ...f.clear[what].show });
+          return api.miss(evidence(what));
+        };
+        box.append(...['pads', 'masks', 'holes', 'positions'].map((what) => el('button', { type: 'button', onclick: () => ask(what) }, say(`defect.suspect.${what}`))));
       },
     },
     {
-      kind: 'check', ask: say('defect.check'), view: at, answer, key: () => list,
+      kind: 'check', hide: true, ask: say('defect.check'), view: f.items[0].at, answer, key: () => list,
       right: say(answer === 'harmless harmful harmless' ? 'defect.because.check' : 'defect.because.checkOther', { n: f.items[1].wrong, list }),
       mount: (box, api) => mountRank(box, api, f.items, (item) => say(item.answer === 'harmless' ? 'defect.missHarmless' : 'defect.missHarmful', { item: item.text, n: item.wrong })),
     },

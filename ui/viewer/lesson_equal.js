@@ -41,7 +41,7 @@ const LETTERS = ['A', 'B', 'C'];
 /** One difference in numbers and words; `why`: what the rule says of it. */
 function describe(fold, d, own) {
   const words = { expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap) };
-  const broke = d.broken && say('equal.broke', { what: t(`invariant.${d.broken.invariant}`), round: d.broken.step });
+  const broke = d.broken && say('equal.broke', { what: t(`invariant.${d.broken.invariant}`), round: d.broken.step, fed: d.broken.invariant === 'contiguity' ? t('gapFed') : '' });
   const reason = d.apart > Number(own.noise) ? say('equal.moved', own) : say('equal.led', own);
   return {
     lane: laneLong(d.lane), row: d.id + 1, n: d.wrong.generated + 1, apart: short(d.apart), lead: say(d.gap ? 'equal.leads' : 'equal.tie', words),

@@ -5,7 +5,7 @@ import { numbers, owned, padsOf } from './lesson_facts.js';
 import { mountShift } from './lesson_shift.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'realign', trace: 'hero', facts, steps };
+export default { key: 'realign', trace: 'hero', facts, steps, whyView: (f) => ({ left: LANE, right: 'bsp', row: f.id, step: f.round, view: 'move' }), told: 'eqspec' };
 
 const LANE = 'eqspec';
 
@@ -23,7 +23,7 @@ function facts(fold) {
   const entries = all.reduce((sum, { c }) => sum + c, 0); // of every row, whether it moves or not
   if (!longest || !still || one.frame.bytes !== entries * entryBytes(fold.header)) return null;
   return {
-    ...one, row: one.id + 1, by: Math.abs(one.delta), bytes: one.frame.bytes.toLocaleString('en'),
+    ...one, row: one.id + 1, by: Math.abs(one.delta), signed: `${one.delta < 0 ? '−' : '+'}${Math.abs(one.delta)}`, bytes: one.frame.bytes.toLocaleString('en'),
     longest: longest.id + 1, still: still && still.id + 1, entries,
     calmRound: calm.step, calmRow: calm.rows[0], j: calm.accepted[0], grown: calm.accepted[0] + 1, rows: calm.rows.length,
     movers: calm.rows.filter((row) => (calm.origin[row] ?? []).some((from, slot) => from >= 0 && from !== slot)).length,
@@ -52,11 +52,11 @@ function steps(f) {
       miss: (bet) => say(f.fate === 'copied' ? (bet === 'rotated' ? 'realign.notRotated' : 'realign.notRecomputed') : 'realign.notCopied', f),
     },
     {
-      kind: 'act', ask: say('realign.act', f), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, done: say('realign.done', f),
+      kind: 'act', ask: say('realign.act', f), note: say('realign.rule'), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, done: say('realign.done', f),
       mount: (box, api) => mountShift(box, api, { ...f, low: -most, high: most, answer: f.delta, miss: (sum) => say(sum > f.width ? 'realign.tooWide' : 'realign.tooNarrow', { ...f, sum }) }),
     },
     {
-      kind: 'check', ask: say('realign.check', f), answer: f.movers, options: numbers(0, f.rows), view: { ...at, row: f.calmRow, step: f.calmRound, view: 'move' },
+      kind: 'check', ask: say('realign.check', f), answer: f.movers, options: numbers(0, f.rows), view: { ...at, row: f.calmRow, step: f.calmRound, view: 'kinds' }, reveal: { view: 'move' },
       right: say(f.movers === 0 ? 'realign.notAll' : 'realign.theyDo', f),
       miss: (n) => say(f.movers === 0 ? (n === f.rows ? 'realign.notAll' : 'realign.notOthers') : 'realign.theyDo', f),
     },

@@ -58,9 +58,9 @@ function steps(f) {
     {
       kind: 'check', hide: true, ask: say('rectangle.check', { ...f, pads: f.offset }), answer: f.notice, note: say('rectangle.label'),
       right: say(f.notice === 'all' ? 'rectangle.because.checkOther' : 'rectangle.because.check', f),
-      view: { ...at, step: f.last, view: 'positions' }, reveal: { right: 'pads_counted', step: f.last },
+      view: { ...at, left: 'pads_counted', right: 'pads_counted', step: f.last, view: 'positions' }, reveal: { left: 'eqspec', right: 'pads_counted', step: f.last }, // the shifted ids first, beside those of EQSPEC after the answer
       options: ['nobody', 'learned', 'rotary', 'all'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
-      miss: (who) => say(f.notice === 'all' ? 'rectangle.rotaryYes' : who === 'nobody' ? 'rectangle.learnedYes' : 'rectangle.rotaryNo', { ...f, pads: f.offset }),
+      miss: (who) => say(f.notice === 'all' ? 'rectangle.rotaryYes' : who === 'nobody' ? 'rectangle.learnedYes' : who === 'all' ? 'rectangle.half' : 'rectangle.rotaryNo', { ...f, pads: f.offset }),
     },
   ];
 }

@@ -3,7 +3,7 @@
 import { draftRounds, numbers, word } from './lesson_facts.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'row', trace: 'hero', facts, steps };
+export default { key: 'row', trace: 'hero', facts, steps, told: 'eqspec' };
 
 /** A round in which some drafts survive, and one in which all do. */
 function facts(fold) {
@@ -13,7 +13,7 @@ function facts(fold) {
   if (!some || !full) return null;
   const { frame, i } = some;
   return {
-    k: some.k, j: some.j, round: some.step, row: some.row + 1, words: frame.draft[i].map((id) => word(fold, id)).join(' '), some,
+    how: fold.lanes.eqspec.config?.proposer === 'ngram' ? say('row.copies') : '', k: some.k, j: some.j, round: some.step, row: some.row + 1, words: frame.draft[i].map((id) => word(fold, id)).join(' '), some,
     next: some.j + 1, word: word(fold, frame.draft[i][some.j]), choice: word(fold, frame.emitted[i].at(-1)),
     fullRound: full.step, fullRow: full.row, fullK: full.k, tokens: full.frame.emitted[full.i].length, bonus: word(fold, full.frame.emitted[full.i].at(-1)),
   };

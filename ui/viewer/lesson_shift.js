@@ -5,7 +5,7 @@ import { say } from './lesson_strings.js';
 
 /** `task` = {pads, c, width, low, high, answer, miss(sum)}: p + delta + c = L has one solution, `answer`. */
 export function mountShift(box, api, task) {
-  const range = el('input', { type: 'range', min: Math.max(task.low, -task.pads), max: task.high, step: 1, value: 0, 'aria-label': say('realign.delta'), oninput: show });
+  const range = el('input', { type: 'range', min: Math.max(task.low, -task.pads), max: task.high, step: 1, value: 0, 'aria-label': say('realign.delta'), oninput: () => { api.clear(); show(); } });
   const pads = el('span', { class: 'pads' });
   const content = el('span', { class: 'content' }, say('realign.content', { n: task.c }));
   const rest = el('span', { class: 'rest' });

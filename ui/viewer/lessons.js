@@ -39,7 +39,7 @@ export async function mountLessons(at, store, player, page, embedded) {
       const values = chapter.facts(fold);
       if (!values) return tell(say('cannot'));
       held ??= Object.fromEntries(VIEW.map((key) => [key, store.get()[key]]));
-      now = { n, values, fold, steps: [...chapter.steps(values), { kind: 'why' }], records: [], step: 0 };
+      now = { n, values, fold, steps: [...chapter.steps(values), { kind: 'why', view: chapter.whyView?.(values) }], records: [], step: 0 };
     } catch (error) {
       if (mine === turn) tell(say('noTrace', { why: error.message }));
       return;
@@ -55,8 +55,9 @@ export async function mountLessons(at, store, player, page, embedded) {
 
   /** Sets the stage. Whatever plays or streams stops. */
   function show(patch) {
+    const done = now.steps.some(({ kind }, n) => kind === 'act' && now.records[n]?.solved); // before that the repair would answer it
     player.stop();
-    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: Boolean(chapters[now.n].repair), ...patch });
+    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: done && Boolean(chapters[now.n].repair), told: chapters[now.n].told ?? '', ...patch });
   }
 
   function draw() {
@@ -89,6 +90,8 @@ export async function mountLessons(at, store, player, page, embedded) {
 
   function explain() {
     const { key } = chapters[now.n];
+    const { view } = now.steps.at(-1);
+    if (view) show(view);
     if (!progress.done.includes(key)) progress.done.push(key);
     progress.at = chapters[now.n + 1]?.key ?? null;
     writeProgress(progress);
@@ -150,9 +153,9 @@ export async function mountLessons(at, store, player, page, embedded) {
     now = held = drawn = null;
     panel.panel.hidden = true;
     at.stage.classList.remove('lesson');
-    if (restore === false) return store.set({ chapter: null, sole: false, alias: '', mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
+    if (restore === false) return store.set({ chapter: null, sole: false, alias: '', told: '', mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, alias: '', mayRepair: true, guessing: '' });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, alias: '', told: '', mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 

@@ -65,8 +65,8 @@ const EN = {
   checking: 'checking…', notCompared: 'not compared',
   noLane: 'no such lane in this trace',
   doneRow: 'done', stoppedRow: 'stopped',
-  firstBroken: 'first broken: {what}, round {step}',
-  cause: 'cause: {what}, round {step}',
+  firstBroken: 'first broken: {what}, round {step}{fed}',
+  cause: 'cause: {what}, round {step}{fed}', gapFed: ' (first fed)', // a gap opens a round before
   causeWhy: 'the same run with repaired position ids equals the row run alone',
   invariant: {
     kv: 'KV entry', contiguity: 'position gap', mask: 'mask', input: 'input', emission: 'output', rectangle: 'rectangle',

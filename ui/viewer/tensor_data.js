@@ -102,13 +102,14 @@ function chosenOf(frame) {
 }
 
 /** z [rows][S]: position minus expected. Expected: the row's own content index, plus the position of its token 0 under
- *  RoPE (a constant offset is harmless there). `gaps`: visible neighbours whose positions are not one apart. */
+ *  RoPE (a constant offset is harmless there; `base` says how large it is). `gaps`: visible neighbours whose positions are not one apart. */
 export function positionsOf(fold, lane, frame, axis = axisOf([frame])) {
-  const out = { z: [], position: [], owner: [], gaps: [] };
+  const out = { z: [], position: [], owner: [], base: [], gaps: [] };
   for (const row of axis.rows) {
     const m = at(frame.fed, row);
     const first = m ? m.owner.findIndex((owner, slot) => owner === 0 && m.visible[slot]) : -1;
     const base = fold.header?.positions === 'learned' || first < 0 ? 0 : m.position[first];
+    out.base.push(base);
     out.position.push(m ? m.position.slice() : nulls(frame.width));
     out.owner.push(m ? m.owner.slice() : nulls(frame.width));
     out.z.push(m ? m.owner.map((owner, s) => (owner < 0 ? null : m.position[s] - base - owner)) : nulls(frame.width));

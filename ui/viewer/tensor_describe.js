@@ -67,7 +67,10 @@ export function gutterOf(tensor, frame, lane) {
 
 const GUTTER = {
   kinds: (tensor, frame, row, n, i) => (frame.accepted.length && !isPrefill(frame) ? `${frame.accepted[i]}/${frame.lens[i]}` : ''),
-  positions: (tensor, frame, row, n) => signed(tensor.z[n].reduce((a, b) => (Math.abs(b ?? 0) > Math.abs(a) ? b : a), 0)),
+  positions(tensor, frame, row, n) {
+    const off = tensor.z[n].reduce((a, b) => (Math.abs(b ?? 0) > Math.abs(a) ? b : a), 0);
+    return !off && tensor.base[n] ? say('allBy', { by: signed(tensor.base[n]) }) : signed(off);
+  },
   gaps: (tensor, frame, row, n) => signed(tensor.z[n].reduce((sum, gap) => sum + (gap ?? 0), 0)),
   owners: (tensor, frame, row) => tensor.own[row].join('/'),
   mask(tensor, frame, row) {

@@ -13,10 +13,10 @@ export function figureOf({ frame, tensor, kinds, geometry, theme, scale }) {
   for (const [name, zone] of Object.entries(geometry.zones)) {
     const axes = name === 'over' ? { xaxis: 'x', yaxis: 'y' } : { xaxis: 'x2', yaxis: 'y2' };
     data.push({
-      type: 'heatmap', name, ...axes, z: zone.lines.map((l) => tensor.z[l]), x0: 0, dx: 1, y0: 0, dy: 1, ...paint.heat,
+      type: 'heatmap', name, ...axes, z: zone.lines.map((l) => seen(tensor.z[l], zone)), x0: zone.first, dx: 1, y0: 0, dy: 1, ...paint.heat,
       xgap: zone.cw > 7 ? 1 : zone.cw > 3.5 ? 0.5 : 0, ygap: zone.ch > 5 ? 1 : 0, showscale: false, hoverinfo: 'skip',
     });
-    if (paint.under) data.splice(-1, 0, { ...data.at(-1), name: `${name} uncounted`, z: zone.lines.map((l) => paint.under[l]), ...paint.underHeat });
+    if (paint.under) data.splice(-1, 0, { ...data.at(-1), name: `${name} uncounted`, z: zone.lines.map((l) => seen(paint.under[l], zone)), ...paint.underHeat });
     const detailed = name === 'focus' || (zone.cw >= 3.4 && zone.ch >= 8);
     const corner = name === 'focus' && zone.text;
     const marks = detailed ? markLines(paint.marked, paint.marks, zone, { corner, share: corner ? 0.2 : 0.62, onDark: paint.isDark }) : {};
@@ -33,6 +33,10 @@ export function figureOf({ frame, tensor, kinds, geometry, theme, scale }) {
   }
   return { data, layout: layoutOf(geometry) };
 }
+
+/** A line's cells inside the zone. Plotly's clip must not be what hides the others: under a <base> its clip is named by
+ *  the address that the page had when the plot was made, and the page changes its address. */
+const seen = (line, { first, columns }) => line.slice(first, first + columns);
 
 /** The token just chosen: an outlined cell, ringed where there is no text. */
 function chosenBoxes(tensor, zone) {

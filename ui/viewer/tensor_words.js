@@ -18,7 +18,7 @@ const EN = {
   view: { kinds: 'Token kinds', positions: 'Position ids', mask: 'Attention mask', move: 'KV move', gaps: 'Gaps', owners: 'KV owner' },
   why: {
     kinds: 'Every KV slot of this forward: whose entry it is and what became of it. The outlined cell after the last column is the token just chosen: it has no KV yet.',
-    positions: 'The position id that each key was rotated with. Colour: how far it is from the row’s own count; a blank row is right. A bar marks a gap.',
+    positions: 'The position id that each key was rotated with. Colour: how far it is from the row’s own count, which begins at its first id; a blank row has no gap. “All +n”: every id is n above its place in the row. A bar marks a gap.',
     mask: 'One line per query of this forward, row by row: filled where it may attend.',
     gaps: 'How far each visible entry is from the one before it, in positions, minus one: what the model hears as missing. Zero is blank.',
     owners: 'Whose key and value a slot holds: the number is the token’s place in its row.',
@@ -36,7 +36,7 @@ const EN = {
   fate: { pad: 'pad', stays: 'stays', right: 'moves right', left: 'moves left', dropped: 'dropped', dead: 'dead: stays, hidden' },
   sees: { seen: '1: may attend', seenPad: '1: a pad that is read as a word', unseen: '0: may not', pad: '0: pad', hole: '0: dead slot' },
   owns: { kept: 'entry of its token', rejected: 'another token’s id, or a second entry', hole: 'dead slot: hidden', pad: 'no token', dropped: 'pad that the mask shows' },
-  off: 'off by', by: 'gap', uncounted: 'belongs to no token', gapBar: 'gap',
+  off: 'off by', allBy: 'all {by}', by: 'gap', uncounted: 'belongs to no token', gapBar: 'gap',
   gutter: { kinds: 'accepted', positions: 'off by', mask: 'sees', move: 'shift', gaps: 'in all', owners: 'its own' },
   ended: 'ended', outside: 'waits', lineFed: '{n} fed', lineAfter: '{n} after', lineFound: '{n} found', lineRead: '{n} read', lineQuery: '{n} q{q}',
 

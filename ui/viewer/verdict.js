@@ -29,7 +29,7 @@ export function firstBroken(fold, lane, row, mayTell = true) {
   const broken = wrong && firstViolation(fold, lane, row);
   if (!broken) return null;
   const healed = mayTell && broken.invariant === 'contiguity' && fold.lanes[`${lane}_repaired`]?.rows[row]?.compare?.verdict === 'equal';
-  const values = { what: t(`invariant.${broken.invariant}`) ?? broken.invariant, step: broken.step };
+  const values = { what: t(`invariant.${broken.invariant}`) ?? broken.invariant, step: broken.step, fed: broken.invariant === 'contiguity' ? t('gapFed') : '' };
   return { first: broken, text: t(healed ? 'cause' : 'firstBroken', values), healed };
 }
 
