@@ -40,10 +40,11 @@ def start(
     ids: torch.Tensor,  # [draft_vocab] that it can draft, ascending
     folder: Path | None,
     store: Store | None = None,
+    renew: bool = False,
 ) -> tuple[DraftHead, Progress]:
     """A head to train: the published one of `folder`, where there is one, with what its card tells; else a new one.
 
-    With `store`, an EAGLE-3 head that cannot look back yet is given the KV heads for it.
+    With `store`, an EAGLE-3 head that cannot look back yet is given KV heads for it; `renew`: other ones than it has.
     """
     if folder is None or not (folder / head_shard.FILE).is_file():
         head, progress = heads.HEADS[kind].from_target(target, ids), Progress()
@@ -51,6 +52,8 @@ def start(
         head, about = head_shard.load(folder, target), compact.about(folder / head_shard.FILE)
         head.set_vocabulary(ids, target.get_output_embeddings().weight)
         progress = Progress(**{f.name: about[f.name] for f in fields(Progress) if f.name in about})
+    if renew and look_back.has(head, target):
+        head = look_back.resized(head, target.config.num_key_value_heads)
     if store is not None and kind == "eagle3" and not look_back.has(head, target):
         head = look_back.add(head, target.get_input_embeddings().weight, *look_back.sample(store))
     head.requires_grad_(True).lm_head.requires_grad_(False)
@@ -62,18 +65,19 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--kind", choices=heads.HEADS, default="eagle3")
     parser.add_argument("--head", type=Path, help="folder of a published head to start from; default: in assets/heads")
     parser.add_argument("--fresh", action="store_true", help="start anew, from the target's last layer")
+    parser.add_argument("--renew", action="store_true", help="eagle3: the heads that look back start anew")
     args = arguments(parser, Recipe()).parse_args(argv)
     published, checkpoint = args.head or heads.folder(args.kind), args.checkpoint or heads.checkpoint(args.kind)
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
     ids = data.frequent(store, DRAFT_VOCAB, target.config.vocab_size).to(args.device)
-    head, progress = start(args.kind, target, ids, None if args.fresh else published, store)
+    head, progress = start(args.kind, target, ids, None if args.fresh else published, store, args.renew)
     embed = target.get_input_embeddings()
     del target
     training = Training(head, score_of(head, embed), recipe_of(args), checkpoint, args.device)
     training.progress = progress
-    if not args.fresh:
+    if not (args.fresh or args.renew):
         training.resume()
     training.stop_on_signals()
     training.run(store)

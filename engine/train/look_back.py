@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from engine.train import canonical
 from engine.train.eagle3_head import Eagle3Head
 from engine.train.features import Store
 
 SLOW = 7 / 16  # of the rotated pairs, the slowest: over some hundred tokens they hardly turn, so any distance matches
 SCORE = 20.0  # attention logit of a match
-GAIN = 16.0  # logit of a token that is copied with full attention
+GAIN = 20.0  # logit of a token that is copied with full attention
 SIZE = 0.8  # of each number of the code within the fused state, against the state's median size
 UNSEEN = 0.3  # weight of all tokens alike beside those of the text
 SHRINK = 0.05  # of the whitening; 0 would blow up directions in which tokens hardly differ
@@ -31,23 +32,23 @@ def has(head: Eagle3Head, target: PreTrainedModel) -> bool:
     return head.config.num_key_value_heads > target.config.num_key_value_heads
 
 
-def sample(store: Store, tokens: int = 40_000) -> tuple[Tensor, Tensor]:  # [N], [N, taps * H]
-    """Tokens and states of the store's first conversations."""
-    last = next((n for n, end in enumerate(store.ends) if end >= tokens), len(store) - 1)
-    pieces = [store[n] for n in range(last + 1)]
-    return torch.cat([p.tokens for p in pieces]), torch.cat([p.states for p in pieces])
+def sample(store: Store, tokens: int = 200_000) -> tuple[Tensor, Tensor]:  # [N], [N, taps * H]
+    """Tokens and states of conversations from all over the store, without the first token, an outlier."""
+    pieces = [store[n] for n in range(0, len(store), -(-store.ends[-1] // tokens))]
+    return torch.cat([p.tokens[1:] for p in pieces]), torch.cat([p.states[1:] for p in pieces])
 
 
-def wider(head: Eagle3Head) -> Eagle3Head:
-    """The same function with twice the heads: a Llama's hidden size has to be a multiple of their number."""
+def resized(head: Eagle3Head, kv_heads: int) -> Eagle3Head:
+    """A head with the first of its heads only, or with silent ones behind its own, which is the same function."""
     config = copy.deepcopy(head.config)
-    config.num_key_value_heads *= 2
-    config.num_attention_heads *= 2
-    wide = Eagle3Head(config, head.taps, head.draft_vocab).to(head.fc.weight)
-    for name, weight in wide.state_dict().items():
+    group = config.num_attention_heads // config.num_key_value_heads
+    config.num_attention_heads, config.num_key_value_heads = group * kv_heads, kv_heads
+    other = Eagle3Head(config, head.taps, head.draft_vocab).to(head.fc.weight)
+    for name, weight in other.state_dict().items():
         old = head.state_dict()[name]
-        weight.zero_()[tuple(slice(n) for n in old.shape)] = old
-    return wide
+        both = tuple(slice(min(a, b)) for a, b in zip(weight.shape, old.shape, strict=True))
+        weight.zero_()[both] = old[both]
+    return other
 
 
 @torch.no_grad()
@@ -57,31 +58,31 @@ def add(
     tokens: Tensor,  # [N] int64, some of the training text
     states: Tensor,  # [N, taps * H], the target's at these tokens
 ) -> Eagle3Head:
-    """A head with twice the heads: the first are as they were, the others look back."""
-    wide, h, d = wider(head), head.config.hidden_size, head.config.head_dim
+    """A head with twice the heads, as a Llama's hidden size is a multiple of their number: the others look back."""
+    wide, h, d = resized(head, 2 * head.config.num_key_value_heads), head.config.hidden_size, head.config.head_dim
     layer, attention = wide.layers[0], wide.layers[0].self_attn
     kv, group = head.config.num_key_value_heads, head.config.num_attention_heads // head.config.num_key_value_heads
     slow, often = slow_dims(d), frequency(tokens, len(embedding)).to(embedding)
     normed = layer.input_layernorm(embedding)  # as attention reads it
-    match, said = codes(normed, often, kv * len(slow), kv * d)  # what is compared, what is copied
     tokens, states = tokens.to(embedding.device), states.to(embedding)
+    match, read = shared_code(normed, tokens, states[:, :h], kv * len(slow))  # what is compared
+    said = code(normed, often, kv * d)  # what is copied
     fused = head.fuse(states)
-    size = fused.pow(2).mean(dim=-1).median().sqrt()  # a text's first token is an outlier
+    size = fused.pow(2).mean(dim=-1).median().sqrt()
     outputs, ids = head.lm_head.weight * head.norm.weight, head.t2d.nonzero()[:, 0]
     quiet = quiet_directions(match.shape[1], outputs, fused)
-    read = least_squares(states[:, :h], (normed @ match)[tokens])  # of a token's code, from its lowest state
     written = GAIN * size * copied(outputs, (normed @ said)[ids], often[ids])
 
     wide.fc.weight[:, :h] += SIZE * size * quiet @ read.T
     query = match.T * SCORE * d**0.5 / len(slow)
     key = quiet.T / layer.hidden_norm.weight / SIZE
     for n in range(kv):
-        code, part = slice(n * len(slow), (n + 1) * len(slow)), slice(n * d, (n + 1) * d)
-        attention["k_proj"].weight[slow + (kv + n) * d, h:] = key[code]
+        own, part = slice(n * len(slow), (n + 1) * len(slow)), slice(n * d, (n + 1) * d)
+        attention["k_proj"].weight[slow + (kv + n) * d, h:] = key[own]
         attention["v_proj"].weight[(kv + n) * d : (kv + n + 1) * d, :h] = said.T[part]
         for i, sharp in enumerate(torch.linspace(0.7, 1.4, group).tolist()):  # equal heads would stay equal
             q = (kv + n) * group + i
-            attention["q_proj"].weight[slow + q * d, :h] = query[code] * sharp
+            attention["q_proj"].weight[slow + q * d, :h] = query[own] * sharp
             attention["o_proj"].weight[:, q * d : (q + 1) * d] = written[:, part] / group
     return wide
 
@@ -98,23 +99,31 @@ def frequency(tokens: Tensor, vocab: int) -> Tensor:  # [vocab]
     return (counts / counts.sum() + UNSEEN / vocab) / (1 + UNSEEN)
 
 
-def codes(
+def shared_code(normed: Tensor, tokens: Tensor, states: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Maps [H, count] from a token's normed embedding and from its lowest state to the same code.
+
+    Rare tokens count more than they are frequent: they are what cannot be guessed. The best directions are mixed, so
+    that every head gets as good ones, and other ones than the others: where they agree, it is the right token.
+    """
+    rare = torch.bincount(tokens, minlength=len(normed))[tokens].double().rsqrt()
+    asked, held, agreement = canonical.maps(normed[tokens], states, rare, count)
+    mix = torch.linalg.qr(torch.randn(count, count, generator=torch.Generator().manual_seed(1))).Q.to(normed)
+    return asked * (agreement / agreement.mean()) @ mix, held @ mix
+
+
+def code(
     normed: Tensor,  # [vocab, H] embeddings as attention reads them
     often: Tensor,  # [vocab] share of each token
-    *sizes: int,
-) -> list[Tensor]:  # of each size n: [H, n]
-    """Maps whose outputs have mean zero and unit variance over the text and are uncorrelated: a code of the token."""
+    count: int,
+) -> Tensor:  # [H, count]
+    """A map whose outputs have mean zero and unit variance over the text and are uncorrelated: a code of the token."""
     mean = often @ normed
     spread = (normed - mean).T @ ((normed - mean) * often[:, None])
     values, axes = torch.linalg.eigh(spread)
     white = axes @ torch.diag((values + SHRINK * values.mean()).rsqrt()) @ axes.T
     common = torch.nn.functional.normalize(white @ mean, dim=0)
-    draw = torch.Generator().manual_seed(1)
-    found = []
-    for n in sizes:
-        random = torch.randn(len(mean), n, generator=draw).to(normed)
-        found.append(white @ torch.linalg.qr(random - common[:, None] * (common @ random)).Q)
-    return found
+    random = torch.randn(len(mean), count, generator=torch.Generator().manual_seed(1)).to(normed)
+    return white @ torch.linalg.qr(random - common[:, None] * (common @ random)).Q
 
 
 def quiet_directions(count: int, outputs: Tensor, *states: Tensor) -> Tensor:  # [O, H], [N, H] each -> [H, count]
@@ -124,12 +133,6 @@ def quiet_directions(count: int, outputs: Tensor, *states: Tensor) -> Tensor:  #
         away = seen - seen.mean(dim=0)
         gram += away.T @ away / away.pow(2).sum()
     return torch.linalg.eigh(gram).eigenvectors[:, :count]
-
-
-def least_squares(x: Tensor, y: Tensor, ridge: float = 1e-3) -> Tensor:  # [N, H], [N, M] -> [H, M]
-    """No constant term: there is nowhere to put one."""
-    gram = x.T @ x
-    return torch.linalg.solve(gram + ridge * gram.diagonal().mean() * torch.eye(len(gram)).to(gram), x.T @ y)
 
 
 def copied(rows: Tensor, code: Tensor, often: Tensor) -> Tensor:  # [vocab, H], [vocab, M], [vocab] -> [H, M]

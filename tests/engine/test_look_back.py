@@ -67,12 +67,14 @@ def test_it_copies_what_followed_the_newest_token_before():
 
 def test_further_heads_alone_change_nothing():
     _, head = tiny_pair()
-    wide = look_back.wider(head)
+    wide = look_back.resized(head, 2 * head.config.num_key_value_heads)
     embedding, hidden = torch.randn(1, 7, 32).double(), torch.randn(1, 7, 32).double()
     positions = torch.arange(7)[None]
     assert wide.config.num_attention_heads == 2 * head.config.num_attention_heads
     assert torch.equal(wide(embedding, hidden, positions, causal), head(embedding, hidden, positions, causal))
     assert torch.equal(wide.d2t, head.d2t)
+    back = look_back.resized(wide, head.config.num_key_value_heads)
+    assert all(torch.equal(back.state_dict()[name], weight) for name, weight in head.state_dict().items())
 
 
 def test_a_head_to_train_is_widened_once_and_its_shard_says_so(tmp_path):
@@ -88,10 +90,26 @@ def test_a_head_to_train_is_widened_once_and_its_shard_says_so(tmp_path):
     assert torch.allclose(again.layers[0].self_attn["q_proj"].weight, weight, atol=float(weight.abs().max()) / 127)
 
 
+def test_heads_that_look_back_start_anew_when_asked_and_the_others_stay(tmp_path):
+    target = tiny_model("llama", head_dim=8).requires_grad_(False)
+    store = Store(tmp_path / "features", 96)
+    extract(target, TURNS, 64, TALKS, store, TAPS)
+    head, _ = start("eagle3", target, torch.arange(64), None, store.open())
+    attention, first = head.layers[0].self_attn, head.config.num_attention_heads // 2 * head.config.head_dim
+    with torch.no_grad():
+        attention["q_proj"].weight[first:] = 0.0
+    head_shard.save(head, tmp_path / "head", {})
+    other, _ = start("eagle3", target, torch.arange(64), tmp_path / "head", store, renew=True)
+    before, after = (h.layers[0].self_attn["q_proj"].weight.detach() for h in (head, other))
+    assert after.shape == before.shape
+    assert torch.allclose(after[:first], before[:first], atol=float(before.abs().max()) / 127)
+    assert after[first:].abs().max() > 0
+
+
 def test_a_checkpoint_says_how_many_heads_it_has(tmp_path):
     target = tiny_model("llama", head_dim=8).requires_grad_(False)
     run = training(target, tmp_path / "eagle3.pt")
-    run.model = look_back.wider(run.model)
+    run.model = look_back.resized(run.model, 2 * run.model.config.num_key_value_heads)
     run.save()
     head, _ = restore("eagle3", tmp_path / "eagle3.pt", target)
     assert look_back.has(head, target)
