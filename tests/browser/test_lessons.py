@@ -94,7 +94,7 @@ def do(page: object, told: dict) -> None:
         case "defect":
             for n, evidence in enumerate(("row 1 has no pads", "EQSPEC masks pads too", "row 3 goes wrong")):
                 buttons.nth(n).click()
-                assert re.match(rf"Not so\. (BSP.s )?{evidence}", page.inner_text(FEED))
+                assert re.match(rf"Cleared\. (BSP.s )?{evidence}", page.inner_text(FEED))
                 assert skip.is_visible()
             buttons.nth(3).click()
         case "shortcut":
@@ -209,7 +209,7 @@ def test_a_right_bet_says_why(open_page: Callable, static_site: str) -> None:
     told = plan(page, 2)
     page.click(f"{PANEL} [data-value=same]")
     page.click(f"{PANEL} .next")
-    assert page.inner_text(FEED) == f"Your bet was “The same”. Right. {told['steps'][0]['right']}"
+    assert page.inner_text(FEED) == f"Your bet “The same” was right. {told['steps'][0]['right']}"
 
 
 def test_the_chapter_on_realigning_says_that_the_copy_takes_all_rows(open_page: Callable, static_site: str) -> None:

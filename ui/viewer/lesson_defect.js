@@ -70,7 +70,7 @@ function steps(f) {
         const ask = (what) => {
           if (what === 'positions') return api.solve();
           if (f.clear[what]) api.show({ ...at, ...f.clear[what].show });
-          return api.miss(evidence(what));
+          return api.miss(evidence(what), f.clear[what] ? 'cleared' : 'wrong');
         };
         box.append(...['pads', 'masks', 'holes', 'positions'].map((what) => el('button', { type: 'button', onclick: () => ask(what) }, say(`defect.suspect.${what}`))));
       },

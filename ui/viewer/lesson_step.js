@@ -36,7 +36,7 @@ export function drawStep(box, step, record, bet, hooks) {
   function judged() {
     if (bet.record.value === undefined) return step.truth ?? '';
     const right = bet.record.value === bet.step.answer;
-    return [say('bet', { bet: textOf(bet.step, bet.record.value) }), right ? say('right') : say('wrong'), step.truth, right ? bet.step.right : bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
+    return [say(right ? 'betRight' : 'betWrong', { bet: textOf(bet.step, bet.record.value) }), step.truth, right ? bet.step.right : bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
   }
 
   function choose(value) {
@@ -57,9 +57,10 @@ export function drawStep(box, step, record, bet, hooks) {
     done();
   }
 
-  function miss(why) {
+  /** A wrong try, or a finding on the way that is not the answer yet. */
+  function miss(why, verdict = 'wrong') {
     if (record.solved) return;
-    Object.assign(record, { tries: (record.tries ?? 0) + 1, wrong: true, said: `${say('wrong')} ${why}` });
+    Object.assign(record, { tries: (record.tries ?? 0) + 1, wrong: verdict === 'wrong', said: `${say(verdict)} ${why}` });
     show();
   }
 
