@@ -212,6 +212,8 @@ def hostile() -> str:
         if e["event"] == "pieces":
             e["pieces"] = [[i, HTML, ""] for i, *_ in e["pieces"]]
         e |= {name: HTML for name in ("reason", "error", "created") if name in e}
+        if e.get("verdict", "equal") != "equal":
+            e["verdict"] = HTML
         out.append(json.dumps(e))
     return "\n".join(out)
 
@@ -222,6 +224,7 @@ def test_html_in_a_dropped_file_is_text_everywhere(open_page: Callable, static_s
     file.write_text(hostile())
     page.set_input_files("#r-drop-file", file)
     page.wait_for_selector(f"{PANEL} .r-checked")
+    assert page.locator(".r-lane .r-word.wrong").count() > 0  # a verdict in a word of its own is a difference
     page.locator("#ragged-stage").focus()
     for key in ("v", "d", "d", "i", "2", "3", "4", "ArrowRight", "End"):
         page.keyboard.press(key)

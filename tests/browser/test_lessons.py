@@ -815,3 +815,20 @@ def test_the_answer_key_lists_every_question_with_its_computed_answer(open_page:
     assert page.locator(f"{PANEL} .r-answers").is_visible()
     assert not page.locator(".r-board").is_visible()
     assert not page.locator(".r-foot").is_visible()
+
+
+def test_no_key_opens_what_answers_an_open_question(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/?ch=8", viewport={"width": 1440, "height": 1000})
+    page.wait_for_selector(f"{PANEL} .r-options > button")
+    page.wait_for_function("window.__ragged.store.get().guessing === 'chapter'")
+    page.locator("#ragged-stage").focus()
+    before = page.evaluate("({...window.__ragged.store.get()}).step")
+    for key in ("d", "d", "v"):
+        page.keyboard.press(key)
+    page.evaluate("window.__ragged.store.set({debug: true})")  # as a link may have left it
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.locator("#ragged-debugger").is_hidden()
+    assert page.evaluate("({...window.__ragged.store.get()}).step") == before
+    page.locator(f"{PANEL} .r-options > button:not(.r-text)").first.click()
+    page.wait_for_function("window.__ragged.store.get().guessing === ''")
+    page.wait_for_selector("#ragged-debugger", state="visible")

@@ -90,7 +90,7 @@ def test_config_has_the_fields_of_the_format(exported):
 
 def test_a_wider_head_is_written_as_such_in_sizes_that_a_llama_can_have(tmp_path):
     _, head = tiny_pair()
-    export(look_back.wider(head), tmp_path, "some/target", ["LlamaForCausalLM"])
+    export(look_back.resized(head, 2 * head.config.num_key_value_heads), tmp_path, "some/target", ["LlamaForCausalLM"])
     tensors, config = load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
     assert set(tensors) == TENSORS
     layer = LlamaConfig(**config["transformer_layer_config"])

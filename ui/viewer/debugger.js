@@ -35,7 +35,7 @@ export function mountDebugger(node, store, act) {
 
   let drawn = '';
   store.subscribe((state, changed) => {
-    node.hidden = !state.debug || !state.fold?.header;
+    node.hidden = !state.debug || !state.fold?.header || Boolean(state.guessing); // it would answer the open question
     option.checked = state.stopEmpty;
     if (node.hidden) return;
     if (changed.has('fold') || SHOWS.some((key) => changed.has(key)) || !drawn) {

@@ -134,7 +134,7 @@ export function firstWrong(fold, laneName, row) {
   if (!compare || compare.verdict === 'equal' || compare.index == null) return null;
   const { index: generated, expected, actual, verdict } = compare;
   const step = births(lane, row)[generated] ?? lane.frames.at(-1)?.step ?? 0;
-  return { step, index: state.prompt + generated, generated, expected, actual, verdict };
+  return { step, index: state.prompt + generated, generated, expected, actual, verdict: verdict === 'rounding' ? verdict : 'bug' }; // a file may say it in a word of its own
 }
 
 /** The row's first violated invariant: the event's fields and its step, or null. */
