@@ -164,9 +164,13 @@ def test_a_tensor_cell_opens_it_below_the_tensors(open_page: Callable, static_si
     page = visit(open_page, f"{static_site}/?r={step}&row={row}", viewport={"width": 1440, "height": 1000})
     page.locator(word("bsp", row, 0)).click()  # open above them first
     page.wait_for_selector(PANEL)
-    settle(page)  # it comes onto the screen, and would scroll back
-    page.evaluate("document.querySelector('#ragged-tensors').scrollIntoView({block: 'start', behavior: 'instant'})")
-    page.wait_for_selector("#ragged-tensors .js-plotly-plot .plot-container")
+    page.wait_for_function(
+        """() => {
+          const tensors = document.querySelector('#ragged-tensors');
+          tensors.scrollIntoView({block: 'start', behavior: 'instant'}); // again: what is above them may still grow
+          return tensors.querySelector('.js-plotly-plot .plot-container');
+        }"""
+    )
     wrap = page.locator(".rg-tn-block:not([hidden]) .rg-tn-wrap").nth(1)
     wrap.evaluate("(node) => node.scrollIntoView({block: 'center', behavior: 'instant'})")
     page.wait_for_function("window.__ragged.tensors?.idle()")
