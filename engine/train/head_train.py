@@ -67,6 +67,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--fresh", action="store_true", help="start anew, from the target's last layer")
     parser.add_argument("--renew", action="store_true", help="eagle3: the heads that look back start anew")
     args = arguments(parser, Recipe()).parse_args(argv)
+    if args.renew and args.kind != "eagle3":
+        parser.error(f"--renew is for eagle3: {args.kind} has no heads that look back")
     published, checkpoint = args.head or heads.folder(args.kind), args.checkpoint or heads.checkpoint(args.kind)
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)

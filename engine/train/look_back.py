@@ -117,13 +117,9 @@ def code(
     count: int,
 ) -> Tensor:  # [H, count]
     """A map whose outputs have mean zero and unit variance over the text and are uncorrelated: a code of the token."""
-    mean = often @ normed
-    spread = (normed - mean).T @ ((normed - mean) * often[:, None])
-    values, axes = torch.linalg.eigh(spread)
-    white = axes @ torch.diag((values + SHRINK * values.mean()).rsqrt()) @ axes.T
-    common = torch.nn.functional.normalize(white @ mean, dim=0)
+    white, mean = canonical.whitening(normed, often[:, None], SHRINK)
     random = torch.randn(len(mean), count, generator=torch.Generator().manual_seed(1)).to(normed)
-    return white @ torch.linalg.qr(random - common[:, None] * (common @ random)).Q
+    return white @ torch.linalg.qr(random - mean[:, None] * (mean @ random)).Q
 
 
 def quiet_directions(count: int, outputs: Tensor, *states: Tensor) -> Tensor:  # [O, H], [N, H] each -> [H, count]
