@@ -6,6 +6,7 @@ const line = element.querySelector('.ticket');
 const stop = element.querySelector('.stop');
 const ASK_MS = 700;
 const LOST_MS = 2000;
+const OURS = 'ragged.run'; // in this browser's storage: the run that was begun here last
 let timer = 0;
 let ticket = {};
 
@@ -16,7 +17,7 @@ function show(next) {
   line.textContent = ticket.message || '';
   line.dataset.status = ticket.status || '';
   stop.hidden = !going();
-  window.dispatchEvent(new CustomEvent('ragged:run', { detail: { ...ticket } }));
+  window.dispatchEvent(new CustomEvent('ragged:run', { detail: { ...ticket, mine: mine(ticket.run) } }));
 }
 
 function going() {
@@ -49,10 +50,49 @@ function take(next) {
   if (going()) timer = setTimeout(ask, 100);
 }
 
-watch('value', () => take(props.value || {}));
+/** A run that was begun here: the next one replaces it, also after a reload. */
+function begun(next) {
+  try {
+    if (next.run) localStorage.setItem(OURS, next.run);
+  } catch {
+    // a browser that keeps nothing: then the run can be stopped after a reload, and is not replaced
+  }
+  take(next);
+}
+
+function mine(run) {
+  try {
+    return Boolean(run) && localStorage.getItem(OURS) === run;
+  } catch {
+    return false;
+  }
+}
+
+/** A run that a link names: while it goes on, it is told and can be stopped here like one that was just begun. */
+async function restore(run) {
+  if (!run || run === ticket.run || (going() && mine(ticket.run))) return;
+  try {
+    const answer = await fetch(new URL(`runs/${encodeURIComponent(run)}/status`, document.baseURI), { cache: 'no-store' });
+    const told = await answer.json();
+    if (!answer.ok || !['queued', 'running'].includes(told.status)) return;
+    if (mine(run)) {
+      props.value = told; // what the form hands over with the next run
+      document.getElementById('your-prompts')?.classList.add('open'); // where Stop is
+    }
+    take(told);
+  } catch {
+    // no server: the stage says so
+  }
+}
+
+watch('value', () => begun(props.value || {}));
 
 // A run that was started elsewhere on the page (what if) is told, stopped and replaced here like the form's own.
 window.addEventListener('ragged:ticket', ({ detail }) => {
   props.value = detail;
-  take(detail);
+  begun(detail);
 });
+
+// A link to a run is opened: by the page's address, by going back, by a click.
+window.addEventListener('ragged:opened', ({ detail }) => restore(detail));
+restore(/^run:(.+)$/.exec(new URLSearchParams(location.search).get('t'))?.[1]);

@@ -67,7 +67,7 @@ export function mountLink(store, open) {
   let shown = location.search;
   store.subscribe((state) => {
     clearTimeout(timer);
-    if (state.live) return nameRun(state);
+    if (state.live || state.awaited) return nameRun(state.awaited || state.source.name);
     if (state.playing || !state.touched || !state.fold) return;
     timer = setTimeout(() => {
       const query = queryOf(store.get());
@@ -76,12 +76,12 @@ export function mountLink(store, open) {
     }, PAUSE_MS);
   });
 
-  /** A run under way is named at once, without a round: a reload comes back to it and follows on. */
-  function nameRun({ source }) {
+  /** A run under way is named at once, without a round, also while it waits: a reload comes back to it and follows on. */
+  function nameRun(run) {
     const query = new URLSearchParams(location.search);
-    if (query.get('t') === `run:${source.name}`) return;
+    if (query.get('t') === `run:${run}`) return;
     OURS.forEach((name) => query.delete(name));
-    query.set('t', `run:${source.name}`);
+    query.set('t', `run:${run}`);
     history.replaceState(history.state, '', `?${query}${location.hash}`);
     shown = location.search;
   }

@@ -130,9 +130,10 @@ async function openTrace(link) {
   const kept = file && (await tools).drop.kept(trace);
   if (kept) return showFile(kept, link);
   if (file) (await tools).drop.ask(link);
-  if (!(await source.open(file ? 'hero' : trace))) return;
-  if (!store.get().fold?.header || store.get().live) return;
-  place(file ? { step: 0 } : link);
+  const opened = await source.open(file ? 'hero' : trace);
+  if (trace.startsWith('run:')) window.dispatchEvent(new CustomEvent('ragged:opened', { detail: trace.slice('run:'.length) })); // the form's Stop
+  if (!opened || !store.get().fold?.header || store.get().live) return;
+  place(file || store.get().awaited ? { step: 0 } : link);
 }
 
 /** A dropped file that has been checked: on the stage, at what the link names. */
@@ -176,11 +177,9 @@ waitFor('ragged-mount', (mount) => {
 });
 
 // The Gradio side tells of runs: {run, status, message}.
-let following = null;
 window.addEventListener('ragged:run', ({ detail }) => {
   const { run, status, message } = detail ?? {};
-  if (run && run !== following) {
-    following = run;
+  if (run && run !== source.followed()) {
     source.live(run);
     at.stage.scrollIntoView({ block: 'start' }); // the form is below: what it started is up here
   }

@@ -5,9 +5,11 @@ import { follow } from './live.js';
 import { lastStep } from './clock.js';
 import { t } from './strings.js';
 
-/** Opens traces into the store. `embedded` = {name: text of a trace in the page}. A saved page has no others. */
+/** Opens traces into the store. `embedded` = {name: text of a trace in the page}. A saved page has no others.
+ *  `followed()`: the run on the server that was followed last. */
 export function createSource(store, embedded, page = {}) {
   let stream = null;
+  let followed = '';
   let shown = ''; // the text of the trace on the stage
   let turn = 0; // a slow answer must not overwrite what was opened after it
 
@@ -16,6 +18,7 @@ export function createSource(store, embedded, page = {}) {
     const mine = ++turn;
     stream?.close();
     stream = null;
+    store.set({ awaited: '' });
     if (Object.hasOwn(embedded, name)) {
       if (page.source?.kind !== 'file' || page.source.name !== name) return show(embedded[name], { kind: 'recorded', name });
       const { inspect } = await import('./inspection.js');
@@ -31,14 +34,28 @@ export function createSource(store, embedded, page = {}) {
       if (!answer.ok && !run) throw new Error(`${answer.status}`);
       const text = answer.ok ? await answer.text() : '';
       if (mine !== turn) return false;
-      if (run && !ended(text)) return live(run);
+      const end = run && endOf(text);
+      if (run && !end) {
+        if (!text) await stand();
+        return live(run);
+      }
+      if (run && text.trimEnd().split('\n').length === 1) {
+        const stood = await stand();
+        store.set({ message: t('noRound', { run: run.slice(0, 8), why: end.error || end.status }) });
+        return stood;
+      }
       return show(text, run ? { kind: 'live', name: run } : { kind: 'recorded', name });
     } catch (error) {
       if (mine !== turn) return false;
-      const shown = !store.get().fold && 'hero' in embedded && (await open('hero')); // never an empty stage
+      const stood = await stand();
       store.set({ message: t('notFound', { name, why: error.message }) });
-      return shown;
+      return stood;
     }
+  }
+
+  /** Never an empty stage: the hero stands where there is nothing to show yet. True when it had to. */
+  async function stand() {
+    return !store.get().fold && Object.hasOwn(embedded, 'hero') && open('hero');
   }
 
   function show(text, source) {
@@ -57,8 +74,9 @@ export function createSource(store, embedded, page = {}) {
   function live(run) {
     stream?.close();
     turn += 1;
+    followed = run;
     const folded = new Fold();
-    store.set({ message: t('starting', { run: run.slice(0, 8) }), playing: false });
+    store.set({ message: t('starting', { run: run.slice(0, 8) }), playing: false, awaited: run });
     stream = follow(run, {
       event(event) {
         try {
@@ -67,7 +85,7 @@ export function createSource(store, embedded, page = {}) {
           return store.set({ message: t('badTrace', { why: error.message }) });
         }
         if (event.event === 'header') {
-          store.set({ fold: folded, source: { kind: 'live', name: run }, live: true, step: 0, message: t('streaming'), ...adopt(folded, store.get()) });
+          store.set({ fold: folded, source: { kind: 'live', name: run }, awaited: '', live: true, playing: false, step: 0, message: t('streaming'), ...adopt(folded, store.get()) });
         }
         const state = store.get();
         if (state.fold !== folded) return null;
@@ -76,10 +94,10 @@ export function createSource(store, embedded, page = {}) {
       },
       open: () => { if (store.get().fold === folded) store.set({ message: t('streaming') }); },
       lost: () => store.set({ message: t('lost') }),
-      bye: () => store.set({ live: false, touched: true, message: folded.error ? t('failed', { why: folded.error }) : '' }),
+      bye: () => store.set({ live: false, awaited: '', touched: true, message: folded.error ? t('failed', { why: folded.error }) : '' }),
       async gone(why) {
-        if (!store.get().fold && Object.hasOwn(embedded, 'hero')) await open('hero'); // never an empty stage
-        store.set({ live: false, message: why || t('gone') });
+        await stand();
+        store.set({ live: false, awaited: '', message: why || t('gone') });
       },
     });
     return true;
@@ -91,7 +109,7 @@ export function createSource(store, embedded, page = {}) {
     turn += 1;
     stream?.close();
     stream = null;
-    store.set({ fold: folded, version: 0, source: { kind: 'file', name, title }, step: 0, playing: false, message: '', live: false, ...adopt(folded, store.get()) });
+    store.set({ fold: folded, version: 0, source: { kind: 'file', name, title }, step: 0, playing: false, message: '', live: false, awaited: '', ...adopt(folded, store.get()) });
   }
 
   /** The text of a recorded trace; without a name that of the open one, which a live run's server has. */
@@ -104,13 +122,14 @@ export function createSource(store, embedded, page = {}) {
     return answer.text();
   }
 
-  return { open, live, file, textOf };
+  return { open, live, file, textOf, followed: () => followed };
 }
 
-/** A finished run's file ends with the session's `end` event. */
-function ended(text) {
+/** The session's `end` event, with which a finished run's file ends; null without one. */
+function endOf(text) {
   const last = text.trimEnd().split('\n').at(-1) ?? '';
-  return last.includes('"end"') && (JSON.parse(last).lane ?? '') === '';
+  const event = last.includes('"end"') ? JSON.parse(last) : {};
+  return event.event === 'end' && !event.lane ? event : null;
 }
 
 /** What of the old state fits the new trace: lanes that it has, a row that it has. */

@@ -22,6 +22,7 @@ export const INITIAL = {
   playing: false,
   speed: 1,
   live: false, //       following the live edge
+  awaited: '', //       a run whose first event has not come: what is on the stage is something else
   debug: false, //      the divergence debugger is open
   inspect: false, //    the inspector is open, as long as a cell is pinned
   micro: false, //      the microscope is open

@@ -218,6 +218,7 @@ const EN = {
 
   starting: 'Run {run}: waiting for the first round…',
   streaming: 'Live.',
+  noRound: 'Run {run} ended before its first round: {why}.',
   lost: 'Connection lost; trying again…',
   gone: 'This run is no longer kept by the server.',
   notSaved: 'it is not in this saved file',

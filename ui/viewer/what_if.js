@@ -77,7 +77,7 @@ export function mountWhatIf(at, store, page, open) {
   async function start(chosen) {
     const { source, cell: { lane, row, index }, fold } = store.get();
     const trace = source.kind === 'live' ? `run:${source.name}` : source.name;
-    const held = ['queued', 'running'].includes(ticket.status) ? ticket.run : '';
+    const held = ticket.mine && ['queued', 'running'].includes(ticket.status) ? ticket.run : '';
     const asked = { trace, lane, row, index: index - fold.lanes[lane].rows[row].prompt, ...chosen, held };
     const disable = (on) => node.querySelectorAll('button').forEach((button) => { button.disabled = on; });
     disable(true);
