@@ -28,6 +28,12 @@ export function lastStep(state) {
   return Math.max(0, ...steps);
 }
 
+/** The first step of either lane: 0, except in a trace that was cut at its front. */
+export function firstStep({ fold, left, right }) {
+  const steps = [left, right].flatMap((name) => fold?.lanes[name]?.frames[0]?.step ?? []);
+  return steps.length ? Math.min(...steps) : 0;
+}
+
 /** The right lane's first tear and first wrong word: of any row, or of the selected one where only that is shown. */
 export const onlyOne = (state) => state.oneRow || Boolean(state.sole);
 export const shownGap = (state) => (onlyOne(state) ? firstGap(state.fold, state.right, state.row) : laneGap(state.fold, state.right));

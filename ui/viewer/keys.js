@@ -1,7 +1,7 @@
 // Keys, only while the stage has the focus, never while typing or composing. A focused button keeps its Space and
 // Enter, a slider its arrows, and inside a line of words the arrows go from word to word.
 
-import { lastStep, laneGap, laneWrong, shownRows } from './clock.js';
+import { firstStep, lastStep, laneGap, laneWrong, shownRows } from './clock.js';
 import { firstViolation, firstWrong } from './gaps.js';
 import { VIEWS } from './views.js';
 
@@ -10,7 +10,7 @@ export function mountKeys(stage, store, player, actions) {
     ' ': () => player.toggle(),
     ArrowLeft: () => player.by(-1),
     ArrowRight: () => player.by(1),
-    Home: () => player.go(0),
+    Home: () => player.go(firstStep(store.get())),
     End: () => player.go(lastStep(store.get())),
     ArrowUp: () => moveRow(store, -1),
     ArrowDown: () => moveRow(store, 1),

@@ -23,7 +23,7 @@ import { holdFocus } from './hold_focus.js';
 import { startTheme, toggleTheme } from './theme.js';
 import { placeOf } from './place.js';
 import { VIEW_OF } from './reason.js';
-import { lastStep, rowOrder, tellingWrong } from './clock.js';
+import { firstStep, lastStep, rowOrder, tellingWrong } from './clock.js';
 import { geometry } from './layout.js';
 
 const page = JSON.parse(document.getElementById('ragged-page')?.textContent || '{}');
@@ -154,7 +154,8 @@ function place(link) {
   const telling = tellingWrong({ ...state, left: beside, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
   const row = state.fold.header.prompts.some((p) => p.row === link.row) ? link.row : telling;
   const cell = has(link.cell?.lane) && state.fold.lanes[link.cell.lane].rows[link.cell.row] ? link.cell : null;
-  const step = Math.min(link.step ?? 0, lastStep({ ...state, right }));
+  const shown = { ...state, left: beside, right };
+  const step = Math.max(firstStep(shown), Math.min(link.step ?? 0, lastStep(shown)));
   const note = has(link.note?.lane) && state.fold.lanes[link.note.lane].rows[link.note.row]?.ids.length > link.note.index ? link.note : null;
   store.set({ row, left: beside, right, cell, note, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
   if (link.step !== undefined || link.chapter) return;

@@ -1,6 +1,6 @@
 // Plays the rounds: about 1.2 s each, at most 8 s for the opening, which stops by itself at the first wrong word.
 
-import { lastStep, tellingWrong } from './clock.js';
+import { firstStep, lastStep, tellingWrong } from './clock.js';
 
 const ROUND_MS = 1200;
 const OPENING_MS = 8000;
@@ -34,7 +34,7 @@ export function createPlayer(store) {
   function play(stop = Infinity, ms = ROUND_MS) {
     [until, pace] = [stop, ms];
     const state = store.get();
-    store.set({ playing: true, live: false, step: state.step >= lastStep(state) ? 0 : state.step });
+    store.set({ playing: true, live: false, step: state.step >= lastStep(state) ? firstStep(state) : state.step });
     wait();
   }
 
@@ -42,7 +42,7 @@ export function createPlayer(store) {
   function go(step) {
     const state = store.get();
     pause();
-    store.set({ step: Math.max(0, Math.min(lastStep(state), step)), live: false, touched: true });
+    store.set({ step: Math.max(firstStep(state), Math.min(lastStep(state), step)), live: false, touched: true });
   }
 
   return {
@@ -68,7 +68,8 @@ export function createPlayer(store) {
     /** The opening: once, from the first round to the first wrong word. */
     opening() {
       const stop = openingStop(store.get());
-      if (stop > 0) play(stop, Math.min(ROUND_MS, OPENING_MS / stop));
+      const rounds = stop - firstStep(store.get());
+      if (rounds > 0) play(stop, Math.min(ROUND_MS, OPENING_MS / rounds));
     },
   };
 }

@@ -1,6 +1,6 @@
 // Previous, play, next, and a scrubber with marks at the first tear and the first wrong word.
 
-import { lastStep, shownGap, shownWrong } from './clock.js';
+import { firstStep, lastStep, shownGap, shownWrong } from './clock.js';
 import { el, svg } from './svg.js';
 import { t } from './strings.js';
 
@@ -22,32 +22,35 @@ export function mountTransport(node, store, player) {
 
   store.subscribe((state, changed) => {
     if (!state.fold) return;
-    const last = lastStep(state);
+    const [first, last] = [firstStep(state), lastStep(state)];
+    const share = (step) => (step - first) / (last - first);
+    range.min = first;
     range.max = last;
     range.value = state.step;
     range.setAttribute('aria-valuetext', t('round', { step: state.step, last }));
-    node.style.setProperty('--r-at', last ? state.step / last : 0);
+    node.style.setProperty('--r-at', last > first ? share(state.step) : 0);
     count.textContent = t('round', { step: state.step, last }) + (state.speed === 1 ? '' : ` · ${t('speed', { n: state.speed })}`);
-    const icon = state.playing ? 'pause' : state.step >= last && last ? 'replay' : 'play';
+    const icon = state.playing ? 'pause' : state.step >= last && last > first ? 'replay' : 'play';
     if (play.dataset.icon !== icon) play.replaceChildren(drawing(icon)); // a drawing replaced under the finger loses its click
     play.dataset.icon = icon;
     play.title = t(icon);
     play.setAttribute('aria-label', t(icon));
-    back.disabled = state.step <= 0;
+    back.disabled = state.step <= first;
     forward.disabled = state.step >= last;
     live.hidden = state.source.kind !== 'live' || state.live || state.fold.status !== 'running';
-    if (['fold', 'version', 'right', 'row', 'oneRow', 'sole'].some((key) => changed.has(key))) drawMarks(marks, state, last, player);
+    if (['fold', 'version', 'right', 'row', 'oneRow', 'sole'].some((key) => changed.has(key))) drawMarks(marks, state, last > first && share, player);
   });
 }
 
-function drawMarks(node, state, last, player) {
-  const mark = (found, kind, label, why) => found && last > 0 && el('button', {
-    type: 'button', class: `r-mark ${kind}`, style: `--at:${found.step / last}`, tabindex: -1, 'aria-hidden': 'true',
+/** `share(step)`: how far along the track a step stands; false where there is one step only. */
+function drawMarks(node, state, share, player) {
+  const mark = (found, kind, label, why) => found && share && el('button', {
+    type: 'button', class: `r-mark ${kind}`, style: `--at:${share(found.step)}`, tabindex: -1, 'aria-hidden': 'true',
     onclick: () => player.go(found.step), title: why,
   }, label);
   const [gap, wrong] = [shownGap(state), shownWrong(state)];
   const tie = wrong?.verdict === 'rounding';
-  const near = gap && wrong && ((wrong.step - gap.step) / last) * node.clientWidth < 104; // no room for two labels
+  const near = gap && wrong && share && (share(wrong.step) - share(gap.step)) * node.clientWidth < 104; // no room for two labels
   const frames = state.fold.lanes[state.right]?.frames ?? [];
   const row = (found) => t('rowInText', { n: (found?.row ?? state.row) + 1 });
   const fed = gap && frames.find((frame) => frame.step > gap.step && frame.rows.includes(gap.row ?? state.row))?.step;
