@@ -67,3 +67,22 @@ def test_a_round_outside_the_trace_leads_to_the_nearest(
     assert state(page, "s.step") == (last if step == "last" else step)
     page.wait_for_timeout(1500)  # a named round stands still
     assert state(page, "[s.playing, s.step]") == [False, last if step == "last" else step]
+
+
+@pytest.mark.parametrize("cell", ["bsp.0.9999", "bsp.77.3", "nobody.0.3", "eqspec.1.99999999999999999999"])
+def test_a_cell_that_is_not_there_is_dropped_and_said(open_page: Callable, static_site: str, cell: str) -> None:
+    page = opened(open_page, f"{static_site}/?r=3&row=0&cell={cell}&open=cell")
+    assert state(page, "[s.cell, s.inspect, s.step]") == [None, False, 3]
+    assert page.locator("#ragged-inspector").is_hidden()
+    lane, row, _ = cell.split(".")
+    said = page.inner_text(".r-status")
+    assert f"row {int(row) + 1} in {lane.upper() if lane != 'nobody' else lane}" in said
+    assert "this trace has none there" in said
+    page.wait_for_function("!location.search.includes('cell')")
+
+
+def test_a_cell_that_is_there_stays_and_a_note_that_is_nowhere_is_said(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, f"{static_site}/?r=3&row=0&cell=bsp.0.3&open=cell&note=bsp.0.9999.Look")
+    assert state(page, "[s.cell, s.inspect, s.note]") == [{"lane": "bsp", "row": 0, "index": 3}, True, None]
+    assert "token 9999 of row 1 in BSP" in page.inner_text(".r-status")
+    page.wait_for_function("!location.search.includes('note') && location.search.includes('cell=bsp.0.3')")

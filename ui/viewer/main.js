@@ -14,7 +14,7 @@ import { mountKeys, violationOf } from './keys.js';
 import { mountLink, readLink, shareUrl } from './link.js';
 import { mountFoot, waitFor } from './foot.js';
 import { mountHelp } from './help.js';
-import { setAlias } from './strings.js';
+import { laneLong, setAlias, t } from './strings.js';
 import { drawCompareButtons } from './compare_button.js';
 import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
@@ -153,11 +153,13 @@ function place(link) {
   const beside = left !== right || has(link.left) ? left : Object.keys(state.fold.lanes).find((name) => name !== right) ?? left;
   const telling = tellingWrong({ ...state, left: beside, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
   const row = state.fold.header.prompts.some((p) => p.row === link.row) ? link.row : telling;
-  const cell = has(link.cell?.lane) && state.fold.lanes[link.cell.lane].rows[link.cell.row] ? link.cell : null;
+  const there = (at) => (has(at?.lane) && state.fold.lanes[at.lane].rows[at.row]?.ids.length > at.index ? at : null);
+  const [cell, note] = [there(link.cell), there(link.note)];
   const shown = { ...state, left: beside, right };
   const step = Math.max(firstStep(shown), Math.min(link.step ?? 0, lastStep(shown)));
-  const note = has(link.note?.lane) && state.fold.lanes[link.note.lane].rows[link.note.row]?.ids.length > link.note.index ? link.note : null;
-  store.set({ row, left: beside, right, cell, note, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named(link) });
+  store.set({ row, left: beside, right, cell, note, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named({ ...link, cell }) });
+  const lost = (link.cell && !cell && link.cell) || (link.note && !note && link.note);
+  if (lost) store.set({ message: t('noCell', { lane: laneLong(lost.lane), row: lost.row + 1, index: lost.index }), touched: true }); // so that the address drops it, too
   if (link.step !== undefined || link.chapter) return;
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) store.set({ step: openingStop(store.get()) });
   else whenVisible(() => player.opening());
