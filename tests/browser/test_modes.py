@@ -73,6 +73,32 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(
     page.wait_for_function("location.search.includes('present=1')")  # the address is the teacher's own
 
 
+def test_leaving_the_presenter_s_mode_gives_the_focus_back(open_page: Callable, static_site: str) -> None:
+    page = visit(open_page, f"{static_site}/?r=2")
+    has_focus = "document.activeElement.matches"
+    for chosen in (".r-btn.forward", ".r-board"):
+        page.locator(chosen).focus()
+        page.keyboard.press("p")
+        settle(page)
+        page.keyboard.press("Tab")  # a row's name: a button in this mode only
+        assert page.evaluate(f"{has_focus}('.r-pick')")
+        page.keyboard.press("p")
+        page.wait_for_selector(".r-btn.play")
+        page.wait_for_function("!window.__ragged.store.get().oneRow")
+        settle(page)
+        assert page.evaluate(f"{has_focus}('{chosen}')")
+    page.goto(f"{static_site}/?r=2&present=1")  # nothing had it before
+    page.wait_for_selector(".r-lane .r-word")
+    settle(page)
+    page.keyboard.press("Tab")
+    page.keyboard.press("p")
+    page.wait_for_function("!window.__ragged.store.get().oneRow")
+    settle(page)
+    assert page.evaluate(f"{has_focus}('.r-board')")
+    page.keyboard.press("ArrowRight")
+    assert settle(page)["step"] == 3
+
+
 def test_a_presenter_s_low_screen_shows_one_row_and_needs_no_scrolling(open_page: Callable, static_site: str) -> None:
     page = visit(open_page, f"{static_site}/?present=1&r=0", viewport={"width": 1280, "height": 720})
     page.wait_for_function("document.querySelectorAll('.r-row').length === 1")

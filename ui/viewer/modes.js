@@ -10,17 +10,27 @@ import { t } from './strings.js';
 export function mountModes(at, store) {
   const query = new URLSearchParams(location.search);
   if (query.get('embed') === '1') embed(at, store);
+  const board = at.board.parentElement;
+  let from = null; // what had the focus before the presenter's mode took it
   const present = (on) => {
+    if (on !== presenting()) from = on ? document.activeElement : from;
     at.stage.classList.toggle('present', on);
-    if (on) at.board.parentElement.focus({ preventScroll: true });
+    if (on) board.focus({ preventScroll: true });
+    else giveBack();
   };
+  /** The rows are drawn anew, and a row's name that had the focus may be no button then: back to where it was before. */
+  const giveBack = () => {
+    const active = document.activeElement;
+    if (at.stage.contains(active) && !board.contains(active)) return; // in a panel, which stays
+    (from?.isConnected && at.stage.contains(from) && from.checkVisibility() ? from : board).focus({ preventScroll: true });
+  };
+  const presenting = () => at.stage.classList.contains('present');
   if (query.get('present') === '1') present(true);
   store.subscribe((state) => at.stage.classList.toggle('tensors', state.tensorsOpen)); // there they open by 1 to 6
   document.addEventListener('click', () => { // a click beside everything must not take the keys away
     if (presenting() && !at.stage.contains(document.activeElement)) present(true);
   });
-  const presenting = () => at.stage.classList.contains('present');
-  const parts = [at.stage.querySelector('.r-head'), at.line, at.board.parentElement, at.transport, at.below];
+  const parts = [at.stage.querySelector('.r-head'), at.line, board, at.transport, at.below];
   const tooHigh = () => parts.reduce((sum, node) => sum + node.getBoundingClientRect().height, 0) > window.innerHeight;
   return { present: () => present(!presenting()), presenting, tooHigh };
 }
