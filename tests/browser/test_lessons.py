@@ -817,6 +817,26 @@ def test_the_answer_key_lists_every_question_with_its_computed_answer(open_page:
     assert not page.locator(".r-foot").is_visible()
 
 
+def test_what_is_printed_from_the_dark_theme_is_dark_on_white(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 0, color_scheme="dark")
+    page.get_by_role("button", name="Answer key").click()
+    answer = f"{PANEL} .r-answers dd"
+    page.wait_for_selector(answer)
+    look = "at => { const of = (n) => getComputedStyle(n); const n = document.querySelector(at); "
+    look += "return [of(n).color, of(n.closest('.r-stage')).backgroundColor]; }"
+    dark = page.evaluate(look, answer)
+    page.emulate_media(media="print")
+    page.wait_for_function("!document.body.classList.contains('dark')")
+    assert page.evaluate(look, answer) == ["rgb(23, 32, 42)", "rgb(255, 255, 255)"]
+    page.emulate_media(media="screen")
+    page.wait_for_function("document.body.classList.contains('dark')")
+    assert page.evaluate(look, answer) == dark
+    page.evaluate("window.addEventListener('beforeprint', () => { window.paper = document.body.className; })")
+    page.pdf()  # the browser's own way
+    assert page.evaluate("window.paper") == ""
+    assert page.evaluate(look, answer) == dark
+
+
 def test_no_key_opens_what_answers_an_open_question(open_page: Callable, static_site: str) -> None:
     page = open_page(f"{static_site}/?ch=8", viewport={"width": 1440, "height": 1000})
     page.wait_for_selector(f"{PANEL} .r-options > button")

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser.screens import Screen, every_screen, looks_right
 
 STATE = "(({fold, ...rest}) => rest)(window.__ragged.store.get())"
@@ -71,6 +73,16 @@ def test_the_presenter_needs_keys_only_and_no_text_is_small(
     settle(page)
     assert page.locator(".r-btn.play").is_visible()
     page.wait_for_function("location.search.includes('present=1')")  # the address is the teacher's own
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_ruler_s_name_and_its_0_stand_apart(open_page: Callable, static_site: str, width: int) -> None:
+    page = visit(open_page, f"{static_site}/?present=1&r=2", viewport={"width": width, "height": 900})
+    settle(page)
+    name, zero = (page.locator(at).first.bounding_box() for at in (".r-rulername", ".r-ruler text"))
+    assert name["x"] + name["width"] < zero["x"]
+    legend = page.locator(".r-legend").bounding_box()
+    assert legend["y"] + legend["height"] <= name["y"]
 
 
 def test_leaving_the_presenter_s_mode_gives_the_focus_back(open_page: Callable, static_site: str) -> None:
