@@ -852,3 +852,30 @@ def test_no_key_opens_what_answers_an_open_question(open_page: Callable, static_
     page.locator(f"{PANEL} .r-options > button:not(.r-text)").first.click()
     page.wait_for_function("window.__ragged.store.get().guessing === ''")
     page.wait_for_selector("#ragged-debugger", state="visible")
+
+
+def test_a_note_that_is_made_in_a_chapter_is_in_its_link_and_goes_on(open_page: Callable, static_site: str) -> None:
+    page = opened(open_page, static_site, 0)
+    page.locator(".r-lane .r-word").first.click()
+    page.get_by_role("button", name="Add a note").click()
+    page.fill(".r-pinned textarea", "Look <b>here</b>")
+    page.get_by_role("button", name="Keep it").click()
+    page.wait_for_function("/ch=1/.test(location.search) && /note=/.test(location.search)")
+    page.locator(f"{PANEL} .r-options > button").first.click()
+    page.locator(f"{PANEL} .r-go.next").click()  # the chapter's next step
+    page.wait_for_selector(f"{PANEL} li[aria-current]:has-text('Do')")
+    note = ".r-pinned:not([hidden]) q"
+    assert page.inner_text(note) == "Look <b>here</b>"
+
+    other = open_page(page.url)
+    other.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    assert other.inner_text(note) == "Look <b>here</b>"
+    assert state(other, "note") == state(page, "note")
+    other.get_by_role("button", name="Leave").click()
+    other.wait_for_function("window.__ragged.store.get().chapter === null")
+    assert state(other, "note") == [None]  # as it was before the chapters
+
+    lost = open_page(f"{static_site}/?ch=1&note=bsp.0.9999.Gone")
+    lost.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
+    lost.locator(".r-status", has_text="token 9999 of row 1 in BSP").wait_for()
+    lost.wait_for_function("location.search === '?ch=1'")

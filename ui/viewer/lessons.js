@@ -10,6 +10,7 @@ import { inWords, say } from './lesson_strings.js';
 import { mountKey } from './lesson_key.js';
 import { readLink } from './link.js';
 import { el } from './svg.js';
+import { t, laneLong } from './strings.js';
 import { tallest } from './lesson_height.js';
 
 const VIEW = ['fold', 'source', 'version', 'left', 'right', 'step', 'row', 'cell', 'note', 'view', 'unfolded', 'allRows', 'live', 'debug', 'inspect', 'micro', 'message'];
@@ -30,14 +31,17 @@ export async function mountLessons(at, store, player, page, embedded) {
   let drawn = null; // the step on the panel
   let turn = 0; //    a slow trace must not open over a later choice
 
-  async function open(n) {
+  /** `asked`: the note of a link. One that was made in the chapters goes on to the next as long as its run is shown. */
+  async function open(n, asked = null) {
     const mine = ++turn;
     const chapter = chapters[n];
+    let note = asked;
     try {
       const fold = await load(chapter.trace);
       if (mine !== turn) return;
       const values = chapter.facts(fold);
       if (!values) return tell(say('cannot'));
+      if (now && chapters[now.n].trace === chapter.trace) note ??= store.get().note;
       held ??= Object.fromEntries(VIEW.map((key) => [key, store.get()[key]]));
       now = { n, values, fold, steps: [...chapter.steps(values), { kind: 'why', view: chapter.whyView?.(values) }], records: [], step: 0 };
     } catch (error) {
@@ -48,16 +52,22 @@ export async function mountLessons(at, store, player, page, embedded) {
     writeProgress(progress);
     panel.panel.hidden = false;
     at.stage.classList.add('lesson');
-    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, micro: false, message: '' });
+    show({ fold: now.fold, source: { kind: 'recorded', name: chapter.trace }, version: 0, unfolded: false, allRows: false, debug: false, micro: false, ...noted(note) });
     draw();
     panel.panel.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** The note, where the chapter's run has its token; else the words that say so. */
+  function noted(note) {
+    const there = !note || now.fold.lanes[note.lane]?.rows[note.row]?.ids.length > note.index;
+    return { note: there ? note : null, message: there ? '' : t('noCell', { lane: laneLong(note.lane), row: note.row + 1, index: note.index }) };
   }
 
   /** Sets the stage. Whatever plays or streams stops. */
   function show(patch) {
     const done = now.steps.some(({ kind }, n) => kind === 'act' && now.records[n]?.solved); // before that the repair would answer it
     player.stop();
-    store.set({ cell: null, note: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: done && Boolean(chapters[now.n].repair), told: chapters[now.n].told ?? '', ...patch });
+    store.set({ cell: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: done && Boolean(chapters[now.n].repair), told: chapters[now.n].told ?? '', ...patch });
   }
 
   function draw() {
@@ -175,8 +185,8 @@ export async function mountLessons(at, store, player, page, embedded) {
     does();
   }, true);
   const named = () => {
-    const asked = readLink(location.search || page.link).chapter;
-    if (asked && chapters[asked - 1] && asked !== now?.n + 1) open(asked - 1);
+    const { chapter: asked, note } = readLink(location.search || page.link);
+    if (asked && chapters[asked - 1] && asked !== now?.n + 1) open(asked - 1, note);
     else if (!asked) leave();
   };
   window.addEventListener('resize', () => now && reserve());

@@ -1,6 +1,7 @@
 // The view as an address: ?t=<trace>&r=<round>&row=<row>&cell=<lane.row.index>&view=<tensor view>&cmp=<right lane>
 // &note=<lane.row.index.text>&left=<left lane>&open=<debug, cell, round, joined by dots>&stop=empty&ch=<chapter>. A trace is a recorded one's name, run:<id>, or
 // file:<digest>:<name> of a file that was dropped here.
+// A chapter sets the stage itself: beside it there is a note alone.
 // Read at the start and on popstate; written on pause, never faster than browsers allow.
 
 import { VIEWS } from './views.js';
@@ -37,6 +38,7 @@ export function queryOf(state, search = location.search) {
   OURS.forEach((name) => query.delete(name));
   const { source, step, row, cell, view, tensorsOpen, left, right, debug, inspect, stopEmpty, note, micro } = state;
   const trace = source.kind === 'live' ? `run:${source.name}` : source.name;
+  if (note) query.set('note', `${note.lane}.${note.row}.${note.index}.${note.text}`);
   if (state.chapter) { // it sets the stage itself
     query.set('ch', state.chapter);
     return `?${query}`;
@@ -51,7 +53,6 @@ export function queryOf(state, search = location.search) {
   const open = [debug && 'debug', inspect && cell && 'cell', micro && 'round'].filter(Boolean);
   if (open.length) query.set('open', open.join('.'));
   if (stopEmpty) query.set('stop', 'empty');
-  if (note) query.set('note', `${note.lane}.${note.row}.${note.index}.${note.text}`);
   return `?${query}`;
 }
 

@@ -153,12 +153,13 @@ function place(link) {
   const beside = left !== right || has(link.left) ? left : Object.keys(state.fold.lanes).find((name) => name !== right) ?? left;
   const telling = tellingWrong({ ...state, left: beside, right, oneRow: false })?.row ?? rowOrder(state.fold).at(-1);
   const row = state.fold.header.prompts.some((p) => p.row === link.row) ? link.row : telling;
+  const asked = link.chapter ? {} : link; // a chapter sets its own stage and takes its link's note itself
   const there = (at) => (has(at?.lane) && state.fold.lanes[at.lane].rows[at.row]?.ids.length > at.index ? at : null);
-  const [cell, note] = [there(link.cell), there(link.note)];
+  const [cell, note] = [there(asked.cell), there(asked.note)];
   const shown = { ...state, left: beside, right };
   const step = Math.max(firstStep(shown), Math.min(link.step ?? 0, lastStep(shown)));
   store.set({ row, left: beside, right, cell, note, step, ...(link.view ? { view: link.view, tensorsOpen: true } : {}), ...panels.named({ ...link, cell }) });
-  const lost = (link.cell && !cell && link.cell) || (link.note && !note && link.note);
+  const lost = asked.cell && !cell ? asked.cell : !note && asked.note;
   if (lost) store.set({ message: t('noCell', { lane: laneLong(lost.lane), row: lost.row + 1, index: lost.index }), touched: true }); // so that the address drops it, too
   if (link.step !== undefined || link.chapter) return;
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) store.set({ step: openingStop(store.get()) });

@@ -13,7 +13,7 @@ export function mountNote(at, store, act) {
 
   store.subscribe((state, changed) => {
     if (changed.has('fold')) editing = null;
-    if (changed.has('note') || changed.has('fold')) draw();
+    if (changed.has('note') || changed.has('fold') || (!editing && ['alias', 'guessing', 'left', 'right'].some((key) => changed.has(key)))) draw();
   });
   draw();
 
@@ -25,9 +25,11 @@ export function mountNote(at, store, act) {
   }
 
   function drawNote(note) {
-    const button = (key, onclick) => el('button', { type: 'button', class: 'r-text', onclick }, t(key));
+    const { guessing, left, right } = store.get();
+    const away = guessing && note.lane !== left && note.lane !== right; // another lane could answer the open question
+    const button = (key, onclick, hidden = false) => el('button', { type: 'button', class: 'r-text', onclick, hidden }, t(key));
     node.replaceChildren(el('p', {}, el('small', {}, whereOf(note)), ' ', el('q', { dir: 'auto' }, note.text)),
-      el('span', { class: 'r-itools' }, button('note.show', () => act.jump(null, note.row, cellOf(note), laneShown(note))),
+      el('span', { class: 'r-itools' }, button('note.show', () => act.jump(null, note.row, cellOf(note), laneShown(note)), away),
         button('note.edit', () => edit(cellOf(note))), button('note.remove', () => keep(''))));
   }
 
