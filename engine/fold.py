@@ -57,7 +57,7 @@ class Fold:
         elif isinstance(event, End) and not event.lane:
             self.status, self.error = event.status, event.error
         elif event.lane not in self.lanes:
-            raise ValueError(f"seq {event.seq}: lane {event.lane!r} is not in the header")
+            raise ValueError(f"{event.at}lane {event.lane!r} is not in the header")
         else:
             self._push_lane(self.lanes[event.lane], event)
 
@@ -78,10 +78,10 @@ class Fold:
             lane.rows[event.row].done, lane.rows[event.row].final = event.reason, event.tokens
             return None
         if not lane.frames:
-            raise ValueError(f"seq {event.seq}: {event.kind} before the first schedule of lane {lane.name!r}")
+            raise ValueError(f"{event.at}{event.kind} before the first schedule of lane {lane.name!r}")
         frame = lane.frames[-1]
         if event.step != frame.step:
-            raise ValueError(f"seq {event.seq}: {event.kind} of step {event.step} while step {frame.step} is open")
+            raise ValueError(f"{event.at}{event.kind} of step {event.step} while step {frame.step} is open")
         if isinstance(event, Propose):
             frame.draft, frame.why, frame.source, frame.q = event.tokens, event.why, event.source, event.q or []
         elif isinstance(event, Verify):

@@ -48,7 +48,7 @@ def token_of(lane: LaneState, frame: Frame, event: Kv, row: int, slot: int, owne
     fed = frame.tokens[i] if i < len(frame.tokens) else []
     n = slot - frame.slots[i] if fed else 0
     if not 0 <= n < len(fed):
-        raise ValueError(f"seq {event.seq}: nothing was fed to slot {slot} of row {row}")
+        raise ValueError(f"{event.at}nothing was fed to slot {slot} of row {row}")
     return fed[n]
 
 
@@ -66,7 +66,7 @@ def apply_kv_op(lane: LaneState, frame: Frame, event: KvOp) -> None:
             moved[row].resize(event.width)
         old, known = maps[row], through.get(row, ())
         if src < 0 or src + length > len(old.owner):
-            raise ValueError(f"seq {event.seq}: row {row} has no slots {src}..{src + length - 1} to move")
+            raise ValueError(f"{event.at}row {row} has no slots {src}..{src + length - 1} to move")
         for n in range(length):
             a, b = src + n, dst + n
             moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a])
@@ -98,7 +98,7 @@ def snapshot(frame: Frame, event: Kv, maps: dict[int, KvMap]) -> None:
 def check_cells(event: Event, cells: list[tuple[int, int]]) -> None:
     """Raise ValueError when a run of slots lies outside the event's width (or the width is absurd)."""
     if not 0 <= event.width <= MAX_WIDTH:
-        raise ValueError(f"seq {event.seq}: width {event.width} is outside 0..{MAX_WIDTH}")
+        raise ValueError(f"{event.at}width {event.width} is outside 0..{MAX_WIDTH}")
     for slot, length in cells:
         if slot < 0 or length < 1 or slot + length > event.width:
-            raise ValueError(f"seq {event.seq}: slots {slot}..{slot + length - 1} lie outside width {event.width}")
+            raise ValueError(f"{event.at}slots {slot}..{slot + length - 1} lie outside width {event.width}")

@@ -34,6 +34,11 @@ class Event:
     step: int = 0
     extra: dict = field(default_factory=dict)
 
+    @property
+    def at(self) -> str:
+        """What a message about this event begins with: its place in the trace, where it has one."""
+        return f"seq {self.seq}: " if self.seq >= 0 else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header(Event):

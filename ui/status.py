@@ -4,6 +4,15 @@ from ui.request import plain
 from ui.run import Run
 from ui.runs import RunStore
 
+#: What the engine's stages of getting a model ready are called; anything else it says in words of its own.
+STAGES = {
+    "wait": "waiting for another process that fetches it",
+    "download": "downloading",
+    "check": "checking the download",
+    "convert": "converting",
+    "load": "loading the weights",
+}
+
 
 def ticket(store: RunStore, run: Run) -> dict:
     """{run, status, message}: what the form and the stage are told of a run."""
@@ -24,5 +33,5 @@ def message(store: RunStore, run: Run) -> str:
     state = store.engine.state
     if state.phase == "loading":
         share = f", {state.fraction:.0%}" if state.fraction else ""
-        return f"The model is getting ready: {state.text.rstrip('.')}{share}."
+        return f"The model is getting ready: {STAGES.get(state.text, state.text.rstrip('.'))}{share}."
     return "Starting."

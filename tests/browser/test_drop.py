@@ -323,3 +323,44 @@ def test_a_lane_of_any_name_is_shown_by_that_name(
     assert re.search("t=file", query)
     page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
     assert shown(page)["left"] == name
+
+
+def test_what_a_file_leaves_open_is_said_in_words(
+    open_page: Callable, static_site: str, broken: Path, tmp_path: Path
+) -> None:
+    events = [json.loads(line) for line in broken.read_text().splitlines()]
+    rows = len(events[0]["prompts"])
+    for event in events:
+        event.pop("seq", None)
+        if event["event"] == "commit":
+            event["kinds"] = ["z" * len(ids) for ids in event["emitted"]]
+        if event["event"] == "propose":
+            event["why"], event["source"] = event["why"][:1], event["source"][:1]
+        if event["event"] == "compare":
+            event.update(verdict="bug", index=1, expected=None, actual=None)
+    sparse = tmp_path / "sparse.jsonl"
+    sparse.write_text("".join(json.dumps(event) + "\n" for event in events))
+    page = visit(open_page, static_site)
+    drop(page, sparse)
+    page.wait_for_function("window.__ragged.store.get().source.kind === 'file'")
+    page.evaluate("window.__ragged.store.set({debug: true})")
+    said = set()
+    for row in range(rows):
+        for index in page.evaluate(f"Object.keys(window.__ragged.store.get().fold.lanes.bsp.rows[{row}].ids)"):
+            cell = f"{{lane: 'bsp', row: {row}, index: {index}}}"
+            page.evaluate(f"window.__ragged.store.set({{row: {row}, cell: {cell}, inspect: true, step: {index} % 9}})")
+            shown(page)
+            said.update(page.locator("#ragged-stage").inner_text().split("\n"))
+    assert [line for line in said if re.search(r"undefined|\bnull\b|NaN", line)] == []
+    assert any("kind not in this trace" in line for line in said)
+    assert any("a token that this trace does not name" in line for line in said)
+
+    del events[1:]
+    late = {"event": "propose", "lane": "bsp", "step": 3, "draft": 0, "tokens": [], "why": [], "source": []}
+    sparse.write_text("".join(json.dumps(event) + "\n" for event in [*events, late]))
+    drop(page, sparse)
+    page.locator(f"{PANEL} .bad").wait_for()
+    why = "propose of step 3 does not fit what came before it (propose before the first schedule of lane 'bsp')"
+    assert f"line 2: {why}" in page.inner_text(f"{PANEL} .bad")
+    with pytest.raises(ValueError, match=re.escape(why)):
+        inspect(Reading(open_trace(sparse)))

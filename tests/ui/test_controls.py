@@ -212,7 +212,11 @@ def test_the_status_line_tells_the_model_s_progress_and_each_kind_of_end(store: 
     run = Run("x", store.create(ask()).log)
     run.log._seqs.clear()
     run.status, store.engine.state = "running", EngineState("loading", "download", 0.42)
-    assert message(store, run) == "The model is getting ready: download, 42%."
+    assert message(store, run) == "The model is getting ready: downloading, 42%."
+    store.engine.state = EngineState("loading", "load", 0.0)
+    assert message(store, run) == "The model is getting ready: loading the weights."
+    store.engine.state = EngineState("loading", "Starting the engine.", 0.0)
+    assert message(store, run) == "The model is getting ready: Starting the engine."
     store.engine.state = EngineState("ready", "", 1.0)
     assert message(store, run) == "Starting."
     run.asked = 1.0

@@ -18,7 +18,7 @@ export function drawScales(fold, plan) {
 }
 
 function line(fold, plan, { side, lane, best, lead, from, step }) {
-  const token = ({ id, logit }, n) => el('td', {}, tokenNode(fold, id), ' ', el('small', {}, `${id}`), ' ', el('b', {}, logit.toFixed(3)),
+  const token = ({ id, logit }, n) => el('td', {}, tokenNode(fold, id), ' ', el('small', {}, `${id ?? ''}`), ' ', el('b', {}, logit.toFixed(3)),
     n && side === 'alone' ? el('small', {}, ` ${t('debug.itsToken', { lane: laneLong(plan.lane) })}`) : '');
   const source = step === undefined ? from : t('debug.at', { from, step });
   return el('tr', {}, el('th', { scope: 'row' }, side === 'alone' ? t('debug.alone') : laneLong(lane)),

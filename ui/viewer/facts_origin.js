@@ -2,7 +2,7 @@
 
 import { absent, fact } from './facts.js';
 import { topTwo } from './born.js';
-import { KINDS } from './trace.js';
+import { kindOf } from './trace.js';
 import { quoted } from './pieces.js';
 import { t, tn } from './strings.js';
 
@@ -11,15 +11,15 @@ export function originFacts({ fold, born, id }) {
   if (!born) return [fact('kind', t('tokenKind.prompt'))];
   const { frame, i, j } = born;
   const { step } = frame;
-  const kind = KINDS[frame.kinds[i]?.[j]];
+  const kind = kindOf(frame.kinds[i]?.[j]);
   const out = [fact('kind', t('inspect.born', { kind: t(`tokenKind.${kind}`), step }), `commit.kinds[${i}][${j}]`, step)];
   const drafts = frame.draft[i] ?? [];
   const judged = frame.lens[i] ?? 0;
   if (kind === 'prefill') out.push(fact('drafted', t('inspect.noPropose')));
   else if (!frame.source.length) out.push(fact('drafted', t('inspect.noProposer')));
-  else if (j >= judged) out.push(fact('drafted', t(judged ? 'inspect.bonus' : 'inspect.noDraft', { why: t(`inspect.why.${frame.why[i]}`) ?? frame.why[i] }), `propose.why[${i}]`, step));
+  else if (j >= judged) out.push(fact('drafted', t(judged ? 'inspect.bonus' : 'inspect.noDraft', { why: t(`inspect.why.${frame.why[i]}`) ?? frame.why[i] ?? t('inspect.absent') }), `propose.why[${i}]`, step));
   else {
-    const values = { source: t(`inspect.source.${frame.source[i]}`) ?? frame.source[i], j: j + 1, n: judged, other: quoted(drafts[j], fold, t('endToken')) };
+    const values = { source: t(`inspect.source.${frame.source[i]}`) ?? frame.source[i] ?? t('inspect.absent'), j: j + 1, n: judged, other: quoted(drafts[j], fold, t('endToken')) };
     out.push(fact('drafted', t(drafts[j] === id ? 'inspect.draftedBy' : 'inspect.draftedOther', values), `propose.tokens[${i}][${j}], propose.source[${i}]`, step));
     out.push(number('q', frame.q[i]?.[j], `propose.q[${i}][${j}]`, step, t('inspect.noQ')));
   }

@@ -10,6 +10,7 @@
 
 import { applyKv, applyKvOp } from './fold_kv.js';
 import { KvMap, copies } from './kvmap.js';
+import { seqOf } from './trace.js';
 
 export { KvMap };
 export { parseTrace, checkEvent, TraceError, KINDS, SCHEMA } from './trace.js';
@@ -64,7 +65,7 @@ export class Fold {
       this.status = event.status;
       this.error = event.error ?? '';
     } else if (!Object.hasOwn(this.lanes, name)) {
-      throw new Error(`seq ${event.seq}: lane '${name}' is not in the header`);
+      throw new Error(`${seqOf(event)}lane '${name}' is not in the header`);
     } else {
       this._pushLane(this.lanes[name], event);
     }
@@ -86,12 +87,12 @@ export class Fold {
       return;
     }
     if (!lane.frames.length) {
-      throw new Error(`seq ${event.seq}: ${event.event} before the first schedule of lane '${lane.name}'`);
+      throw new Error(`${seqOf(event)}${event.event} before the first schedule of lane '${lane.name}'`);
     }
     const frame = lane.frames.at(-1);
     const step = event.step ?? 0;
     if (step !== frame.step) {
-      throw new Error(`seq ${event.seq}: ${event.event} of step ${step} while step ${frame.step} is open`);
+      throw new Error(`${seqOf(event)}${event.event} of step ${step} while step ${frame.step} is open`);
     }
     if (event.event === 'propose') {
       Object.assign(frame, { draft: event.tokens, why: event.why, source: event.source, q: event.q ?? [] });

@@ -1,6 +1,7 @@
 // The KV half of the fold: `kv` and `kv_op` events change a lane's maps (model -> row -> KvMap) and its open frame.
 
 import { KvMap, copies } from './kvmap.js';
+import { seqOf } from './trace.js';
 
 const MAX_WIDTH = 1 << 17;
 
@@ -37,11 +38,11 @@ export function applyKv(lane, frame, event) {
  *  The drafter is fed content and drafts only, so there the owner says which token it is. */
 function tokenOf(lane, frame, event, row, slot, owner) {
   const i = frame.rows.indexOf(row);
-  if (i < 0) throw new RangeError(`seq ${event.seq}: row ${row} is not in step ${frame.step}`);
+  if (i < 0) throw new RangeError(`${seqOf(event)}row ${row} is not in step ${frame.step}`);
   if (event.model === 'draft') return [...lane.rows[row].ids, ...(frame.draft[i] ?? [])][owner] ?? -1;
   if (event.reset) return lane.maps.target[row].token[slot];
   const token = frame.tokens[i]?.[slot - frame.slots[i]];
-  if (token === undefined) throw new RangeError(`seq ${event.seq}: nothing was fed to slot ${slot} of row ${row}`);
+  if (token === undefined) throw new RangeError(`${seqOf(event)}nothing was fed to slot ${slot} of row ${row}`);
   return token;
 }
 
@@ -61,7 +62,7 @@ export function applyKvOp(lane, frame, event) {
     }
     const old = maps[row];
     if (src < 0 || src + length > old.owner.length) {
-      throw new RangeError(`seq ${event.seq}: row ${row} has no slots ${src}..${src + length - 1} to move`);
+      throw new RangeError(`${seqOf(event)}row ${row} has no slots ${src}..${src + length - 1} to move`);
     }
     for (let n = 0; n < length; n += 1) {
       const [a, b] = [src + n, dst + n];
@@ -97,11 +98,11 @@ function snapshot(frame, event, runs, maps) {
 
 /** Throws when a run of slots lies outside the event's width (or the width is absurd). */
 function checkCells(event, cells) {
-  const { seq, width } = event;
-  if (!(width >= 0 && width <= MAX_WIDTH)) throw new RangeError(`seq ${seq}: width ${width} is outside 0..${MAX_WIDTH}`);
+  const { width } = event;
+  if (!(width >= 0 && width <= MAX_WIDTH)) throw new RangeError(`${seqOf(event)}width ${width} is outside 0..${MAX_WIDTH}`);
   for (const [slot, length] of cells) {
     if (slot < 0 || length < 1 || slot + length > width) {
-      throw new RangeError(`seq ${seq}: slots ${slot}..${slot + length - 1} lie outside width ${width}`);
+      throw new RangeError(`${seqOf(event)}slots ${slot}..${slot + length - 1} lie outside width ${width}`);
     }
   }
 }

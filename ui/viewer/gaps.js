@@ -7,7 +7,7 @@
 //
 // A constant offset is harmless under RoPE, so x is measured from the last prompt token's own position.
 
-import { KINDS } from './trace.js';
+import { kindOf } from './trace.js';
 
 /** Index of the last frame at or before `step` that decodes `row`; -1 while there is none. */
 export function rowFrameIndex(lane, row, step) {
@@ -52,7 +52,7 @@ export function ribbonOf(fold, laneName, row, step) {
     const slot = slotOf.get(index);
     if (slot === undefined && index < length - 1) continue; // not visible to the next query
     const entry = slot === undefined ? nextFeed(lane, at, row, index, tokens.at(-1)) : { slot, position: map.position[slot], fed: true };
-    const kind = index < state.prompt ? 'prompt' : KINDS[state.kinds[index - state.prompt]];
+    const kind = index < state.prompt ? 'prompt' : kindOf(state.kinds[index - state.prompt]);
     tokens.push({ index, id: state.ids[index], kind, fresh: index >= fresh, x: entry.position - origin, ...entry });
   }
 
@@ -132,7 +132,8 @@ export function firstWrong(fold, laneName, row) {
   const state = lane?.rows[row];
   const compare = state?.compare;
   if (!compare || compare.verdict === 'equal' || compare.index == null) return null;
-  const { index: generated, expected, actual, verdict } = compare;
+  const { index: generated, expected, verdict } = compare;
+  const actual = compare.actual ?? state.ids[state.prompt + generated] ?? null; // a file need not repeat it
   const step = births(lane, row)[generated] ?? lane.frames.at(-1)?.step ?? 0;
   return { step, index: state.prompt + generated, generated, expected, actual, verdict: verdict === 'rounding' ? verdict : 'bug' }; // a file may say it in a word of its own
 }

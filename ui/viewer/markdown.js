@@ -31,7 +31,7 @@ function facts({ fold, source, right }, url) {
 function rowParts(fold, lane, row, left) {
   const plan = alignRow(fold, lane, row, left);
   const prompt = fold.header.prompts.find((p) => p.row === row);
-  const ids = (side) => plan.pairs.map((pair) => pair[side]).filter((id) => id !== undefined && id >= 0);
+  const ids = (side) => plan.pairs.map((pair) => pair[side]).filter((id) => id !== undefined && id !== null && id >= 0);
   const known = plan.reference ? '' : ` (${t('markdown.unknown')})`;
   const out = [
     `#### ${plain(t('markdown.row', { row: row + 1, verdict: verdictOf(fold, lane, row).text }))}`,
@@ -40,7 +40,7 @@ function rowParts(fold, lane, row, left) {
   const { violation: v, wrong: w } = plan;
   const facts = [v ? t('markdown.violation', v) : t('markdown.noViolation')];
   if (w) {
-    const name = (id) => (id < 0 ? t('markdown.ended') : `${span(textOf(fold, [id]))} (${id})`);
+    const name = (id) => (id === null ? t('noToken') : id < 0 ? t('markdown.ended') : `${span(textOf(fold, [id]))} (${id})`);
     const { logits, noise } = fold.lanes[lane].rows[row].compare;
     facts.push({ code: t('markdown.wrong', { n: w.generated + 1, step: w.step, expected: name(w.expected), actual: name(w.actual) }) });
     const [[a, b], [c, d]] = [logits?.reference ?? [], logits?.lane ?? []];

@@ -1,6 +1,8 @@
 // Token texts made legible: byte fragments joined to the character they spell, whitespace and controls shown.
 // A unit is what is drawn as one piece: {indices, text, badge}; indices count the tokens it was given.
 
+import { t } from './strings.js';
+
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const JOINERS = /[\u200c\u200d]/gu; // they shape scripts and emoji: never a badge inside other text
 
@@ -21,7 +23,10 @@ export function units(ids, pieces, stop, endWord) {
   };
   ids.forEach((id, index) => {
     const piece = pieces[id] ?? [`#${id}`, ''];
-    if (id < 0 || stop.includes(id)) { // -1: the row alone had ended already
+    if (id === null) { // of a field that a file leaves open
+      release();
+      out.push({ indices: [index], text: t('noToken'), badge: true });
+    } else if (id < 0 || stop.includes(id)) { // -1: the row alone had ended already
       release();
       out.push({ indices: [index], text: endWord, badge: true });
     } else if (!piece[1]) {

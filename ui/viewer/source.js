@@ -80,7 +80,7 @@ export function createSource(store, embedded, page = {}) {
     stream = follow(run, {
       event(event) {
         try {
-          folded.push(checkEvent(event, `seq ${event.seq}`));
+          folded.push(checkEvent(event, event?.seq >= 0 ? `seq ${event.seq}` : 'event'));
         } catch (error) {
           return store.set({ message: t('badTrace', { why: error.message }) });
         }

@@ -54,7 +54,7 @@ const EN = {
   output: '{lane}, row {row}: output',
   empty: 'nothing yet',
   instead: 'alone: {word}',
-  endToken: 'end',
+  endToken: 'end', noToken: 'a token that this trace does not name',
   ribbon: '{lane}, row {row}: {tokens} tokens, {gaps}',
   noGaps: 'no gap', someGaps: 'gaps {sizes}',
 
@@ -146,7 +146,7 @@ const EN = {
   cell: '{lane}, row {row}, token {n} {word}: id {id}, position {position}, expected {expected}, slot {slot}, chosen in round {born} ({kind}).',
   cellNew: '{lane}, row {row}, token {n} {word}: id {id}, chosen in round {born} ({kind}), not fed yet: no position, no slot.',
   cellPrompt: '{lane}, row {row}, prompt token {n} {word}: id {id}, position {position}, slot {slot}.',
-  tokenKind: { accepted: 'accepted draft', bonus: 'bonus', correction: 'correction', residual: 'residual', prefill: 'first token', prompt: 'prompt', 'mismatch kept': 'kept although the target disagrees' },
+  tokenKind: { accepted: 'accepted draft', bonus: 'bonus', correction: 'correction', residual: 'residual', prefill: 'first token', prompt: 'prompt', 'mismatch kept': 'kept although the target disagrees', unknown: 'kind not in this trace' },
 
   debug: {
     open: 'Compare token by token', openRow: '{row}: compare token by token', title: '{lane} beside the row run alone, token by token',

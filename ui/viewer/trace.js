@@ -6,6 +6,12 @@ export const SCHEMA = 1;
 /** One letter per emitted token in `commit.kinds`. */
 export const KINDS = { a: 'accepted', b: 'bonus', c: 'correction', r: 'residual', p: 'prefill', m: 'mismatch kept' };
 
+/** The kind of an emitted token by its letter; a file may use letters of its own, or have none. */
+export const kindOf = (letter) => (Object.hasOwn(KINDS, letter ?? '') ? KINDS[letter] : 'unknown');
+
+/** What a message about an event begins with: its place in the trace, where it has one. */
+export const seqOf = ({ seq = -1 }) => (seq >= 0 ? `seq ${seq}: ` : '');
+
 /** The fields that each event must carry; every other field has a default. */
 const REQUIRED = {
   header: ['models', 'dtype', 'device', 'versions', 'machine', 'stop_ids', 'pad_id', 'positions', 'chat', 'prompts', 'lanes'],
