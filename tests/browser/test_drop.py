@@ -364,3 +364,58 @@ def test_what_a_file_leaves_open_is_said_in_words(
     assert f"line 2: {why}" in page.inner_text(f"{PANEL} .bad")
     with pytest.raises(ValueError, match=re.escape(why)):
         inspect(Reading(open_trace(sparse)))
+
+
+#: Where a control that turns text about stands beside other text: in no element of its own, or in an attribute.
+TURNED = """() => [...document.querySelectorAll('#ragged-stage *')].flatMap((node) => {
+  const turns = (text) => /[\\u202a-\\u202e\\u2066-\\u2069]/.test(text);
+  const own = [...node.childNodes].filter((child) => child.nodeType === 3 && turns(child.data));
+  const named = [...node.attributes].filter(({ name, value }) => !/^data-|^(href|value|download)$/.test(name) && turns(value));
+  if (node.matches('.r-prompt')) return []; // the prompt is all that is in it
+  return [...own.map(({ data }) => data), ...named.map(({ value }) => value)];
+})"""
+
+
+def test_a_name_that_turns_text_about_turns_none_of_ours(
+    open_page: Callable, static_site: str, broken: Path, tmp_path: Path
+) -> None:
+    turn = "abc\u202edef"
+    events = [json.loads(line) for line in broken.read_text().splitlines()]
+    for event in events:
+        if event.get("lane") == "dsd":
+            event["lane"] = turn
+        if event["event"] == "header":
+            event["lanes"] = [
+                {**spec, "lane": turn if spec["lane"] == "dsd" else spec["lane"]} for spec in event["lanes"]
+            ]
+            event["prompts"] = [{**prompt, "text": turn} for prompt in event["prompts"]]
+            event["models"]["target"]["name"] = turn
+        if event["event"] == "pieces":
+            event["pieces"] = [[token, turn if token % 2 else text, ""] for token, text, _ in event["pieces"]]
+        if event["event"] == "propose":
+            event["why"], event["source"] = ([turn for _ in event[name]] for name in ("why", "source"))
+    file = tmp_path / f"{turn}.jsonl"
+    file.write_text("".join(json.dumps(event) + "\n" for event in events))
+    page = visit(open_page, static_site)
+    drop(page, file)
+    page.wait_for_function("window.__ragged.store.get().source.kind === 'file'")
+    page.evaluate("name => window.__ragged.store.set({right: name, left: 'bsp', debug: true})", turn)
+    page.locator("#ragged-stage").focus()
+    for key in ("v", "d", "i", "m", "2", "1", "ArrowRight", "End"):
+        page.keyboard.press(key)
+        shown(page)
+        assert page.evaluate(TURNED) == []
+    for index in page.evaluate("name => Object.keys(window.__ragged.store.get().fold.lanes[name].rows[0].ids)", turn):
+        page.evaluate(
+            "([lane, index]) => window.__ragged.store.set({row: 0, cell: {lane, row: 0, index}, inspect: true})",
+            [turn, int(index)],
+        )
+        shown(page)
+        assert page.evaluate(TURNED) == []
+    assert "abcU+202Edef.jsonl" in page.inner_text("h1")
+    assert page.locator(".r-name", has_text="abcU+202Edef").count() > 0
+    none = tmp_path / f"no{turn}.txt"
+    none.write_text(turn)
+    drop(page, none)
+    page.locator(f"{PANEL} .bad", has_text="noabcU+202Edef.txt").wait_for()
+    assert page.evaluate(TURNED) == []

@@ -28,7 +28,7 @@ function block(state, row, lanes, act) {
   const prompt = state.fold.header.prompts.find((p) => p.row === row);
   const title = el('div', { class: 'r-title' },
     el('button', { type: 'button', class: 'r-pick', onclick: () => act.select(row) }, rowName(row)),
-    el('q', { class: 'r-prompt', title: prompt.text }, prompt.text.replace(/\s+/g, ' ')),
+    el('q', { class: 'r-prompt', dir: 'auto', title: prompt.text }, prompt.text.replace(/\s+/g, ' ')),
     el('span', { class: 'r-count' }, t('promptTokens', { n: prompt.ids.length })));
   return el('section', { class: 'r-row', 'data-row': row, 'aria-label': rowName(row) }, title,
     ...lanes.map((lane, n) => laneBlock(state.fold, lane, row, n ? 'right' : 'left')));

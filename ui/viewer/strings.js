@@ -252,8 +252,13 @@ export function setStrings(other) {
 export function t(key, values = {}) {
   const found = key.split('.').reduce((node, part) => (Object.hasOwn(node ?? {}, part) ? node[part] : undefined), table);
   if (typeof found !== 'string') return found;
-  return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return found.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? upright(values[name]) : whole));
 }
+
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text from outside in a sentence of ours: controls that would turn the words round it about are shown by their code. */
+export const upright = (text) => String(text).replace(TURNING, (c) => `U+${c.codePointAt(0).toString(16).toUpperCase()}`);
 
 /** The form of `key` for the count n: {one, other, ...} as the language's plural rules say. */
 export function tn(key, n) {
@@ -270,10 +275,10 @@ export function setAlias(name) {
 }
 
 /** A lane's name as people read it. */
-export const laneName = (lane) => alias || (t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : lane));
+export const laneName = (lane) => alias || (t(`lane.${lane}`) ?? (methodOf(lane) ? t(`lane.${methodOf(lane)}`) : upright(lane)));
 
 /** What else is to say of a lane beside its method: "dsd_visible_pads" is DSD with visible pads. */
-export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ') : undefined);
+export const laneNote = (lane) => t(`laneNote.${lane}`) ?? (methodOf(lane) ? upright(lane.slice(methodOf(lane).length + 1).replaceAll('_', ' ')) : undefined);
 
 export function laneLong(lane) {
   if (alias) return alias;
