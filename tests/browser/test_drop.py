@@ -370,7 +370,8 @@ def test_what_a_file_leaves_open_is_said_in_words(
 TURNED = """() => [...document.querySelectorAll('#ragged-stage *')].flatMap((node) => {
   const turns = (text) => /[\\u202a-\\u202e\\u2066-\\u2069]/.test(text);
   const own = [...node.childNodes].filter((child) => child.nodeType === 3 && turns(child.data));
-  const named = [...node.attributes].filter(({ name, value }) => !/^data-|^(href|value|download)$/.test(name) && turns(value));
+  const text = ({ name }) => !/^data-|^(href|value|download)$/.test(name);
+  const named = [...node.attributes].filter((attribute) => text(attribute) && turns(attribute.value));
   if (node.matches('.r-prompt')) return []; // the prompt is all that is in it
   return [...own.map(({ data }) => data), ...named.map(({ value }) => value)];
 })"""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import Server, Settings
+from tests.browser.conftest import HERO
 from tests.ui.fakes import JOB, ThreadEngine, until
 from ui.runs import RunStore
 
@@ -46,7 +47,7 @@ def statuses(store: RunStore, *runs: str) -> list[str]:
 
 
 def test_a_run_under_way_can_be_stopped_after_a_reload_and_is_replaced_by_the_next(
-    open_page: Callable, server: Server
+    server: Server, open_page: Callable
 ) -> None:
     page, store = open_page(url(server)), server.store
     first = begin(page)
@@ -73,7 +74,7 @@ def test_a_run_under_way_can_be_stopped_after_a_reload_and_is_replaced_by_the_ne
 
 
 def test_a_run_that_waits_shows_its_place_after_a_reload_and_can_be_cancelled(
-    open_page: Callable, server: Server
+    server: Server, open_page: Callable
 ) -> None:
     busy = server.store.create(JOB)  # another visitor's
     until(lambda: busy.status == "running")
@@ -95,7 +96,7 @@ def test_a_run_that_waits_shows_its_place_after_a_reload_and_can_be_cancelled(
         assert page.locator(".r-lane").count() >= 6
 
 
-def test_somebody_else_s_run_can_be_watched_and_is_not_replaced(open_page: Callable, server: Server) -> None:
+def test_somebody_else_s_run_can_be_watched_and_is_not_replaced(server: Server, open_page: Callable) -> None:
     busy = server.store.create(JOB)  # another visitor's
     with server.store.watch(busy):
         page = open_page(f"{url(server)}?t=run:{busy.id}")
@@ -109,3 +110,17 @@ def test_somebody_else_s_run_can_be_watched_and_is_not_replaced(open_page: Calla
         page.locator(SAID, has_text="Waiting: 1 run before yours.").wait_for()
         page.locator("#stop").click()
         until(lambda: statuses(server.store, mine) == ["stopped"])
+
+
+def test_beside_a_dropped_file_the_status_says_that_it_is_another_run_s(server: Server, open_page: Callable) -> None:
+    page = open_page(url(server))
+    run = begin(page)
+    page.locator(".r-status", has_text="Running.").wait_for()
+    page.set_input_files("#r-drop-file", HERO)
+    page.wait_for_function("window.__ragged.store.get().source.kind === 'file'")
+    page.locator(".r-status:empty").wait_for(state="attached")
+    page.locator("#stop").click()
+    words = "Stopped."
+    page.locator(SAID, has_text=words).wait_for()
+    page.locator(".r-status", has_text=words).wait_for()
+    assert page.inner_text(".r-status") == f"Of another run ({run[:8]}…), not of what is shown: {words}"

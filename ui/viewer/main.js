@@ -187,7 +187,10 @@ window.addEventListener('ragged:run', ({ detail }) => {
     source.live(run);
     at.stage.scrollIntoView({ block: 'start' }); // the form is below: what it started is up here
   }
-  if (message || status) store.set({ message: message || status });
+  const { source: { kind, name }, awaited } = store.get();
+  const here = run === awaited || (kind === 'live' && run === name);
+  const words = message || status;
+  if (words) store.set({ message: run && !here ? t('otherRun', { run: run.slice(0, 8), words }) : words });
 });
 
 if (page.saved && !page.tensors) at.tensors.hidden = true;

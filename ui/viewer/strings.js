@@ -218,6 +218,7 @@ const EN = {
 
   starting: 'Run {run}: waiting for the first round…',
   streaming: 'Live.',
+  otherRun: 'Of another run ({run}…), not of what is shown: {words}',
   noCell: 'The link leads to token {index} of row {row} in {lane}, and this trace has none there.',
   noRound: 'Run {run} ended before its first round: {why}.',
   lost: 'Connection lost; trying again…',
