@@ -879,3 +879,28 @@ def test_a_note_that_is_made_in_a_chapter_is_in_its_link_and_goes_on(open_page: 
     lost.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
     lost.locator(".r-status", has_text="token 9999 of row 1 in BSP").wait_for()
     lost.wait_for_function("location.search === '?ch=1'")
+
+
+@pytest.mark.parametrize("n", range(len(CHAPTERS)))
+def test_no_key_goes_to_what_a_chapter_asks_for(open_page: Callable, static_site: str, n: int) -> None:
+    page = opened(open_page, static_site, n)
+    seen = ("step", "row", "cell", "right", "view", "tensorsOpen", "debug", "broken")
+
+    def nothing_moves() -> None:
+        before = state(page, *seen)
+        for key in ("v", "d", "d"):
+            page.keyboard.press(key)
+            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert state(page, *seen) == before
+
+    nothing_moves()  # the bet
+    page.locator(f"{PANEL} .r-options > [data-value]").first.click()
+    page.locator(f"{PANEL} .r-go.next").click()
+    page.wait_for_selector(f"{PANEL} li[aria-current]:has-text('do')")
+    nothing_moves()  # the exercise
+    page.get_by_role("button", name="Leave").click()
+    page.wait_for_function("window.__ragged.store.get().chapter === null")
+    assert state(page, "asked") == [False]
+    page.locator("#ragged-stage").focus()
+    page.keyboard.press("v")
+    assert state(page, "view") == ["positions"]

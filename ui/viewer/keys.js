@@ -35,7 +35,8 @@ export function mountKeys(stage, store, player, actions) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (keeps(event.target, key) || !Object.hasOwn(does, key)) return;
-    if (store.get().guessing && (key === 'd' || key === 'v')) return; // they would answer the open question
+    const { guessing, asked } = store.get();
+    if ((guessing || asked) && (key === 'd' || key === 'v')) return; // they would answer the open question
     event.preventDefault();
     does[key]();
   });

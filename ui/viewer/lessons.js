@@ -117,7 +117,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   function changed(answered = true) {
     const step = now.steps[now.step];
     const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
-    store.set({ guessing: step.hide && !solved ? 'chapter' : '', ...(solved ? { alias: '' } : {}) });
+    store.set({ asked: !solved, guessing: step.hide && !solved ? 'chapter' : '', ...(solved ? { alias: '' } : {}) });
     panel.next.disabled = !solved;
     panel.back.disabled = !now.n && !now.step;
     const following = chapters[now.n + 1];
@@ -163,9 +163,9 @@ export async function mountLessons(at, store, player, page, embedded) {
     now = held = drawn = null;
     panel.panel.hidden = true;
     at.stage.classList.remove('lesson');
-    if (restore === false) return store.set({ chapter: null, sole: false, alias: '', told: '', mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
+    if (restore === false) return store.set({ chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, sole: false, alias: '', told: '', mayRepair: true, guessing: '' });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 
