@@ -559,7 +559,12 @@ def test_the_chapter_on_realigning_keeps_its_answer_back_and_explains_the_round_
     slide = "at => { const e = document.querySelector(at); e.value = 0; e.dispatchEvent(new Event('input')); }"
     page.evaluate(slide, f"{PANEL} input[type=range]")
     assert page.inner_text(FEED) == ""  # said of another delta
+    page.evaluate(slide.replace("e.value = 0", f"e.value = {told['delta']}"), f"{PANEL} input[type=range]")
+    total = page.locator(f"{PANEL} .r-sum")
+    assert total.inner_text() == "(7 + 3) + 49 = 59; L = 59"  # right, and not said before it is moved
+    assert total.evaluate("node => node.className") == "r-sum"
     edge(page, told["delta"])
+    assert total.inner_text() == "✓ (7 + 3) + 49 = 59 = L"
     assert page.inner_text(FEED).startswith("Delta = (59 \u2212 49) \u2212 7 = +3.")
     page.click(f"{PANEL} .next")
     stage_is(page, {"view": "kinds", "step": 4})
@@ -650,6 +655,11 @@ def test_chapter_eight_shows_the_rows_that_it_asks_about(open_page: Callable, st
     rows = "#ragged-stage .r-row"
     page.wait_for_function("at => document.querySelectorAll(at).length === 4", arg=rows)
     assert page.evaluate(inside, rows)
+    order = page.locator(rows).evaluate_all("nodes => nodes.map(n => Number(n.dataset.row))")
+    page.wait_for_function("window.__ragged.tensors")
+    memory = page.evaluate("window.__ragged.tensors.data('eqspec', 0, 'kinds').rows")
+    assert order == memory == sorted(memory)  # as in the picture of the memory
+    assert page.locator(".r-order").is_hidden()
     heights = page.locator(rows).evaluate_all("nodes => nodes.map(n => n.offsetHeight)")
     assert len(set(heights)) == 1, heights  # a taller one would be one that differs
     assert not page.locator(".r-marks").is_visible()

@@ -8,9 +8,15 @@ export function rowOrder(fold) {
   return prompts.map((p) => p.row).sort((a, b) => length(fold, b) - length(fold, a) || a - b);
 }
 
+/** The same for the stage. A chapter points from its rows to the picture of the memory below: there they stand by their numbers. */
+export function stageOrder({ fold, chapter }) {
+  const order = rowOrder(fold);
+  return chapter ? order.sort((a, b) => a - b) : order;
+}
+
 /** Rows on the screen: all of a few, else the longest, a middle one and the shortest. */
 export function shownRows(state) {
-  const order = rowOrder(state.fold);
+  const order = stageOrder(state);
   if (order.length <= 4 || state.allRows) return order;
   const three = [order[0], order[Math.floor(order.length / 2)], order.at(-1)];
   return three.includes(state.row) ? three : [...three, state.row].sort((a, b) => order.indexOf(a) - order.indexOf(b));

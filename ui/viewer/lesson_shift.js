@@ -9,11 +9,23 @@ export function mountShift(box, api, task) {
   const pads = el('span', { class: 'pads' });
   const content = el('span', { class: 'content' }, say('realign.content', { n: task.c }));
   const rest = el('span', { class: 'rest' });
+  let moved = false; // only then is it said whether the sum is right: before that it is the question
   const sum = el('output', { class: 'r-sum' });
-  const button = el('button', { type: 'button', onclick: () => (at() === task.answer ? api.solve() : api.miss(task.miss(total()))) }, say('realign.move'));
+  const button = el('button', { type: 'button', onclick: move }, say('realign.move'));
   const three = ['unpad', 'append', 'repad'].map((name) => el('li', {}, say(`realign.${name}`, task)));
   box.append(el('div', { class: 'r-shift' }, el('ol', {}, ...three), el('div', { class: 'r-shiftbar', 'aria-hidden': 'true', style: `--w:${task.width}` }, pads, content, rest), range, sum), button);
   show();
+
+  function move() {
+    if (at() !== task.answer) return api.miss(task.miss(total()));
+    done();
+    return api.solve();
+  }
+
+  function done() {
+    moved = true;
+    show();
+  }
 
   function at() {
     return Number(range.value);
@@ -30,11 +42,11 @@ export function mountShift(box, api, task) {
     content.style.setProperty('--n', task.c);
     rest.style.setProperty('--n', Math.max(0, task.width - total()));
     const sign = at() < 0 ? '−' : '+';
-    const right = total() === task.width;
+    const right = moved && total() === task.width;
     sum.textContent = say(right ? 'realign.sum' : 'realign.sumNot', { p: task.pads, sign, delta: Math.abs(at()), c: task.c, total: total(), width: task.width });
     sum.classList.toggle('right', right);
     range.setAttribute('aria-valuetext', sum.textContent);
   }
 
-  return { show() { range.value = task.answer; show(); } };
+  return { show() { range.value = task.answer; done(); } };
 }

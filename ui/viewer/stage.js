@@ -3,7 +3,7 @@
 import { layout } from './layout.js';
 import { drawClaim, gist } from './claim.js';
 import { drawRows } from './rows.js';
-import { rowOrder } from './clock.js';
+import { stageOrder } from './clock.js';
 import { el, svg } from './svg.js';
 import { t, rowName } from './strings.js';
 
@@ -77,7 +77,7 @@ export function drawStage(at, state, act) {
   const unfold = at.legend.querySelector('.r-unfold');
   unfold.textContent = t(state.unfolded ? 'foldPrompts' : 'unfoldPrompts');
   unfold.setAttribute('aria-pressed', String(state.unfolded));
-  const order = rowOrder(state.fold);
+  const order = stageOrder(state);
   const many = order.length;
   const hint = at.legend.querySelector('.r-order');
   hint.style.visibility = plan.rows.length < 2 ? 'hidden' : ''; // its place stays: what is below must not move
@@ -111,7 +111,7 @@ function drawRuler(node, { ruler, geo }) {
 function drawChips(node, state, plan, act) {
   node.hidden = !plan.geo.phone;
   if (node.hidden) return;
-  const rows = rowOrder(state.fold);
+  const rows = stageOrder(state);
   node.replaceChildren(...rows.map((row) => el('button', {
     type: 'button', 'aria-pressed': String(row === state.row), 'aria-label': rowName(row), onclick: () => act.select(row),
   }, rows.length > 4 ? String(row + 1) : rowName(row))));
