@@ -9,15 +9,21 @@ const LOST_MS = 2000;
 const OURS = 'ragged.run'; // in this browser's storage: the run that was begun here last
 let timer = 0;
 let ticket = {};
+let refusal = ''; // of another run, while one goes on: that one stays in hand
 
 function show(next) {
   const changed = ['run', 'status', 'message'].some((key) => next[key] !== ticket[key]);
   ticket = next;
   if (!changed) return;
-  line.textContent = ticket.message || '';
-  line.dataset.status = ticket.status || '';
+  tell();
   stop.hidden = !going();
   window.dispatchEvent(new CustomEvent('ragged:run', { detail: { ...ticket, mine: mine(ticket.run) } }));
+}
+
+function tell() {
+  if (!going()) refusal = '';
+  line.textContent = [refusal, ticket.message].filter(Boolean).join(' ');
+  line.dataset.status = refusal ? 'refused' : ticket.status || '';
 }
 
 function going() {
@@ -52,6 +58,12 @@ function take(next) {
 
 /** A run that was begun here: the next one replaces it, also after a reload. */
 function begun(next) {
+  if (next.status === 'refused' && going()) {
+    refusal = next.message;
+    if (mine(ticket.run)) props.value = { ...ticket };
+    return tell();
+  }
+  if (next.run !== ticket.run) refusal = '';
   try {
     if (next.run) localStorage.setItem(OURS, next.run);
   } catch {

@@ -1,6 +1,5 @@
 """A page that is loaded again while its run goes on, or waits: the run is not lost, and Stop stops it. No model."""
 
-import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,12 +33,13 @@ def url(server: Server) -> str:
 def begin(page: object) -> str:
     """Presses Run; gives the run's id as soon as the address names it."""
     page.wait_for_selector("#ragged-mount #ragged-stage")
-    before = page.url
+    named = "/^run:(.+)/.exec(new URLSearchParams(location.search).get('t'))?.[1]"
+    before = page.evaluate(named)
     if not page.locator("#your-prompts.open").count():
         page.get_by_role("button", name="Your prompts").click()
     page.click("#run")
-    page.wait_for_function("(before) => location.href !== before && /t=run/.test(location.search)", arg=before)
-    return re.search(r"t=run(?::|%3A)([\w-]+)", page.url)[1]
+    page.wait_for_function(f"before => ![undefined, null, before].includes({named})", arg=before)
+    return page.evaluate(named)
 
 
 def statuses(store: RunStore, *runs: str) -> list[str]:
@@ -71,6 +71,23 @@ def test_a_run_under_way_can_be_stopped_after_a_reload_and_is_replaced_by_the_ne
     page.wait_for_function("window.__ragged?.store.get().fold?.status === 'stopped'")
     page.wait_for_selector("#ragged-mount #ragged-stage")
     assert page.locator("#stop").is_hidden()
+
+
+def test_a_refused_run_leaves_the_one_that_goes_on_in_hand(server: Server, open_page: Callable) -> None:
+    page = open_page(url(server))
+    first = begin(page)
+    page.locator(SAID, has_text="Running.").wait_for()
+    page.fill("#k input", "99")
+    page.click("#run")
+    page.locator(SAID, has_text="1 to 16").wait_for()
+    assert "Running." in page.inner_text(SAID)
+    assert page.locator("#stop").is_visible()
+    page.fill("#k input", "4")
+    second = begin(page)
+    until(lambda: statuses(server.store, first, second) == ["stopped", "running"])
+    assert "1 to 16" not in page.inner_text(SAID)
+    page.locator("#stop").click()
+    page.locator(SAID, has_text="Stopped").wait_for()
 
 
 def test_a_run_that_waits_shows_its_place_after_a_reload_and_can_be_cancelled(
@@ -105,8 +122,9 @@ def test_somebody_else_s_run_can_be_watched_and_is_not_replaced(server: Server, 
         mine = begin(page)
         assert statuses(server.store, busy.id, mine) == ["running", "queued"]
         page.goto(f"{url(server)}?t=run:{busy.id}")
-        page.evaluate("(id) => history.pushState({}, '', `?t=run:${id}`)", mine)
-        page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")  # a link that is opened within the page
+        page.locator(SAID, has_text="Running.").wait_for(state="attached")
+        go = "id => { history.pushState({}, '', `?t=run:${id}`); dispatchEvent(new PopStateEvent('popstate')); }"
+        page.evaluate(go, mine)  # as the browser's own way back does it
         page.locator(SAID, has_text="Waiting: 1 run before yours.").wait_for()
         page.locator("#stop").click()
         until(lambda: statuses(server.store, mine) == ["stopped"])
