@@ -10,13 +10,14 @@ const OURS = 'ragged.run'; // in this browser's storage: the run that was begun 
 let timer = 0;
 let ticket = {};
 let refusal = ''; // of another run, while one goes on: that one stays in hand
+let latest = ''; //  the run that was begun on this page last: a browser may keep nothing
 
 function show(next) {
   const changed = ['run', 'status', 'message'].some((key) => next[key] !== ticket[key]);
   ticket = next;
   if (!changed) return;
   tell();
-  stop.hidden = !going();
+  stop.hidden = !(going() && mine(ticket.run)); // whoever follows a shared link watches
   window.dispatchEvent(new CustomEvent('ragged:run', { detail: { ...ticket, mine: mine(ticket.run) } }));
 }
 
@@ -64,23 +65,24 @@ function begun(next) {
     return tell();
   }
   if (next.run !== ticket.run) refusal = '';
+  latest = next.run || latest;
   try {
     if (next.run) localStorage.setItem(OURS, next.run);
   } catch {
-    // a browser that keeps nothing: then the run can be stopped after a reload, and is not replaced
+    // a browser that keeps nothing: after a reload the run can only be watched
   }
   take(next);
 }
 
 function mine(run) {
   try {
-    return Boolean(run) && localStorage.getItem(OURS) === run;
+    return Boolean(run) && (run === latest || localStorage.getItem(OURS) === run);
   } catch {
     return false;
   }
 }
 
-/** A run that a link names: while it goes on, it is told and can be stopped here like one that was just begun. */
+/** A run that a link names: while it goes on, it is told here; one's own can be stopped as if it were just begun. */
 async function restore(run) {
   if (!run || run === ticket.run || (going() && mine(ticket.run))) return;
   try {
