@@ -66,15 +66,18 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--head", type=Path, help="folder of a published head to start from; default: in assets/heads")
     parser.add_argument("--fresh", action="store_true", help="start anew, from the target's last layer")
     parser.add_argument("--renew", action="store_true", help="eagle3: the heads that look back start anew")
+    parser.add_argument("--hold", action="store_true", help="eagle3: the heads that look back are not trained")
     args = arguments(parser, Recipe()).parse_args(argv)
-    if args.renew and args.kind != "eagle3":
-        parser.error(f"--renew is for eagle3: {args.kind} has no heads that look back")
+    if (args.renew or args.hold) and args.kind != "eagle3":
+        parser.error(f"{'--renew' if args.renew else '--hold'} is for eagle3: {args.kind} has no heads that look back")
     published, checkpoint = args.head or heads.folder(args.kind), args.checkpoint or heads.checkpoint(args.kind)
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
     ids = data.frequent(store, DRAFT_VOCAB, target.config.vocab_size).to(args.device)
     head, progress = start(args.kind, target, ids, None if args.fresh else published, store, args.renew)
+    if args.hold:
+        look_back.hold(head, target)
     embed = target.get_input_embeddings()
     del target
     training = Training(head, score_of(head, embed), recipe_of(args), checkpoint, args.device)

@@ -10,6 +10,7 @@ rest. Text "the red fox .. the red", the newest pair on the right:
 """
 
 import copy
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -49,6 +50,19 @@ def resized(head: Eagle3Head, kv_heads: int) -> Eagle3Head:
         both = tuple(slice(min(a, b)) for a, b in zip(weight.shape, old.shape, strict=True))
         weight.zero_()[both] = old[both]
     return other
+
+
+def hold(head: Eagle3Head, target: PreTrainedModel) -> None:
+    """Keep the heads that look back as they are; what is around them is trained. Text that is learned by heart need
+    not be copied, so training on it weakens them, and unknown text is where they are wanted.
+    """
+    d = head.config.head_dim
+    queries, keys = target.config.num_attention_heads * d, target.config.num_key_value_heads * d  # behind them they are
+    for name, first in (("q_proj", queries), ("k_proj", keys), ("v_proj", keys), ("o_proj", queries)):
+        weight = head.layers[0].self_attn[name].weight
+        free = torch.ones_like(weight)
+        (free.T if name == "o_proj" else free)[first:] = 0
+        weight.register_hook(partial(torch.mul, free))
 
 
 @torch.no_grad()

@@ -6,7 +6,8 @@ from transformers import LlamaConfig
 from engine.train import head_shard, look_back
 from engine.train.eagle3_head import Eagle3Head
 from engine.train.features import Store, extract
-from engine.train.head_train import start
+from engine.train.head_train import score_of, start
+from engine.train.loop import Recipe, Training
 from engine.train.publish import restore
 from tests.engine.heads import TAPS, causal, tiny_pair
 from tests.engine.test_train_eagle3 import TALKS, TURNS, training
@@ -113,3 +114,22 @@ def test_a_checkpoint_says_how_many_heads_it_has(tmp_path):
     run.save()
     head, _ = restore("eagle3", tmp_path / "eagle3.pt", target)
     assert look_back.has(head, target)
+
+
+def test_held_heads_stay_as_they_are_while_the_others_are_trained(tmp_path):
+    target = tiny_model("llama", head_dim=8).requires_grad_(False)
+    store = Store(tmp_path / "features", 96)
+    extract(target, TURNS, 64, TALKS, store, TAPS)
+    head, _ = start("eagle3", target, torch.arange(64), None, store.open())
+    look_back.hold(head, target)
+    before = {name: w.clone() for name, w in head.state_dict().items()}
+    recipe = Recipe(single=2, chain=1, tokens=128, held=4)
+    Training(head, score_of(head, target.get_input_embeddings()), recipe, tmp_path / "eagle3.pt", "cpu").run(store)
+    kv, d = target.config.num_key_value_heads, head.config.head_dim
+    query = target.config.num_attention_heads * d
+    for name, first in (("q_proj", query), ("k_proj", kv * d), ("v_proj", kv * d), ("o_proj", query)):
+        was, now = (w[f"layers.0.self_attn.{name}.weight"] for w in (before, head.state_dict()))
+        was, now = (w.T if name == "o_proj" else w for w in (was, now))
+        assert len(now) == 2 * first
+        assert torch.equal(now[first:], was[first:]), name
+        assert not torch.equal(now[:first], was[:first]), name
