@@ -914,3 +914,24 @@ def test_no_key_goes_to_what_a_chapter_asks_for(open_page: Callable, static_site
     page.locator("#ragged-stage").focus()
     page.keyboard.press("v")
     assert state(page, "view") == ["positions"]
+
+
+def test_no_difference_is_marked_while_a_bet_asks_how_many_there_are(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/?ch=8", viewport={"width": 1440, "height": 1000})
+    page.wait_for_function("window.__ragged.store.get().guessing === 'chapter'")
+    page.locator("#ragged-stage").focus()
+    page.keyboard.press("End")
+    page.wait_for_selector(".r-word.wrong:not(.future)")
+    look = """() => [...document.querySelectorAll('.r-word.wrong .ring')].map((ring) => [
+        getComputedStyle(ring).borderTopColor, getComputedStyle(ring).fontWeight,
+        getComputedStyle(ring.querySelector('.instead')).display])"""
+    plain = page.evaluate("getComputedStyle(document.querySelector('.r-word:not(.wrong)')).fontWeight")
+    assert page.evaluate(look)
+    assert all(found == ["rgba(0, 0, 0, 0)", plain, "none"] for found in page.evaluate(look))
+    later = "getComputedStyle(document.querySelector('.r-word.later')).color"
+    ink = "getComputedStyle(document.querySelector('.r-word.later').parentElement).color"
+    assert page.evaluate(later) == page.evaluate(ink)
+    page.locator(f"{PANEL} .r-options > button:not(.r-text)").first.click()
+    page.wait_for_function("window.__ragged.store.get().guessing === ''")
+    assert all(found[2] != "none" for found in page.evaluate(look))
+    assert page.evaluate(later) != page.evaluate(ink)

@@ -64,6 +64,7 @@ export function drawStage(at, state, act) {
   const plan = layout(state, at.board.clientWidth);
   at.stage.classList.toggle('phone', plan.geo.phone);
   at.stage.classList.toggle('guessing', Boolean(state.guessing));
+  at.stage.classList.toggle('blind', Boolean(state.guessing) && !state.sole); // `sole`: one difference is what is asked about
   at.stage.classList.toggle('held', state.guessing === 'bet');
   placeFoot(at, plan.geo.phone, Boolean(state.chapter));
   at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);
