@@ -150,9 +150,12 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     try:
-        server = Server(Settings.read(sys.argv[1:]))
+        settings = Settings.read(sys.argv[1:])
+        server = Server(settings)
         server.launch()
     except (OSError, ValueError) as error:
+        if "empty port" in str(error):  # Gradio's words for it speak of calls that a visitor does not make
+            error = f"port {settings.port} is in use"
         sys.exit(f"Ragged cannot start: {error} (--host, --port and RAGGED_DATA choose others)")
     ended.wait()
     server.close()

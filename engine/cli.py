@@ -1,4 +1,4 @@
-"""`python -m engine COMMAND`, see `COMMANDS`. Results go to stdout, everything else to stderr."""
+"""Batch speculative decoding, its traces and its checks. Results go to stdout, everything else to stderr."""
 
 import argparse
 import importlib
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": "decode prompts; one line per row: row<TAB>JSON string",
     "hero": "record the page's first run and check that it shows what it must",
-    "contrast": "record the lessons' second run: pads masked, seen, counted",
-    "rounding": "record the lessons' third run: bfloat16, rounding beside bugs",
+    "contrast": "record the chapters' second run: pads masked, seen, counted",
+    "rounding": "record the chapters' third run: bfloat16, rounding beside bugs",
     "fetch": "fetch and convert the embedded model, with a progress bar",
     "inspect": "check a trace against the invariants: the first violation of each lane",
     "verify": "every method against plain decoding of each row alone: matches, and the class of every difference",

@@ -1,5 +1,5 @@
-"""The lessons' second run (stage.md 3, chapter 3): two of the hero's prompts beside a longer one, so that they get many
-pads; per lane one thing about the pads is changed.
+"""The chapters' second run (stage.md 3, chapter 3): two of the hero's prompts beside a longer one, so that they get
+many pads; per lane one thing about the pads is changed.
 """
 
 from collections.abc import Iterator

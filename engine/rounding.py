@@ -1,4 +1,4 @@
-"""The lessons' third run (stage.md 3, chapter 8): EQSPEC and BSP in bfloat16, where equal is not always identical.
+"""The chapters' third run (stage.md 3, chapter 8): EQSPEC and BSP in bfloat16, where equal is not always identical.
 
 Beside two of the hero's prompts stand two free answers, in which two tokens are as good as equal now and then.
 """

@@ -25,6 +25,7 @@ def main(args: argparse.Namespace) -> int:
     from engine.equivalence import FLOOR, certify, witness_of
     from engine.inspection import Inspector, pushed
     from engine.lines import TraceError
+    from engine.load import ModelError
     from engine.models import load_pair
     from engine.reading import Reading, open_trace
 
@@ -48,7 +49,10 @@ def main(args: argparse.Namespace) -> int:
     without = any(lane.config.get("processors") == "none" for lane in state.lanes.values())
     processors = args.processors or ("none" if without else "refuse")
     config = RunConfig(target=target, dtype=args.dtype or header.dtype, device=args.device, processors=processors)
-    pair, judged, wrong = load_pair(config), 0, False
+    try:
+        pair, judged, wrong = load_pair(config), 0, False
+    except ModelError as error:
+        raise error if args.target else ModelError(f"the trace's model: {error}; --target names another") from None
     noise = FLOOR[pair.target.dtype]
     for name, lane in state.lanes.items():
         sampling, witness = lane.config.get("sampling", "greedy"), witnesses[name]

@@ -1,4 +1,4 @@
-"""Record the lessons' second run, in which pads are masked, seen or counted, and check that it shows what they do."""
+"""Record the chapters' second run, in which pads are masked, seen or counted, and check that it shows what they do."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Record the lessons' third run, in bfloat16, and check that it shows rounding beside bugs."""
+"""Record the chapters' third run, in bfloat16, and check that it shows rounding beside bugs."""
 
 import argparse
 from pathlib import Path

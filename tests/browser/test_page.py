@@ -146,3 +146,10 @@ def test_an_unknown_trace_and_an_unknown_run_are_said(open_page: Callable, site:
     page.wait_for_function("document.querySelector('.r-status').textContent.includes('nothing')")
     page.goto(f"{site}/?t=run:{'x' * 22}")
     page.wait_for_function("document.querySelector('.r-status').textContent.includes('no run')")
+
+
+def test_the_line_under_the_headline_speaks_of_the_lane_that_is_shown(open_page: Callable, static_site: str) -> None:
+    page = open_page(f"{static_site}/?t=hero&r=7")
+    page.locator(".r-gist", has_text="so its position ids have gaps.").wait_for()
+    page.get_by_role("button", name="Repair only").first.click()
+    page.locator(".r-gist", has_text="its position ids have no gaps.").wait_for()

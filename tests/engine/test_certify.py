@@ -82,6 +82,20 @@ def test_a_trace_that_names_no_model_asks_for_one(
     assert "give --target" in capsys.readouterr().err
 
 
+def test_a_trace_whose_model_cannot_be_found_says_how_to_name_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "t.jsonl"
+    header = replace(events("eqspec")[0], models={"target": {"name": "my-model"}})
+    trace.write_text(dump_line(header) + "\n", encoding="utf-8")
+    assert main(["certify", str(trace)]) == 2
+    said = capsys.readouterr().err
+    assert "the trace's model: there is no model 'my-model'" in said
+    assert "--target names another" in said
+    assert main(["certify", str(trace), "--target", "other-model"]) == 2
+    assert "--target" not in capsys.readouterr().err
+
+
 def test_ids_that_the_target_cannot_take_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

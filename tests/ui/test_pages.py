@@ -116,7 +116,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
         env = {**os.environ, "GRADIO_SERVER_PORT": str(taken.getsockname()[1]), "RAGGED_DATA": str(tmp_path)}
         done = subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert done.stderr.startswith("Ragged cannot start: ")
+    assert done.stderr.startswith(f"Ragged cannot start: port {env['GRADIO_SERVER_PORT']} is in use (--host, --port")
     assert "Traceback" not in done.stderr
 
 

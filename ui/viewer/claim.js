@@ -7,7 +7,7 @@ import { t, tn, laneLong } from './strings.js';
 export function gist({ fold, source, left, right }) {
   if (source.kind === 'file') return t('drop.gist');
   const methods = [left, right].map((lane) => fold?.lanes[lane]?.config.method);
-  if (!fold || methods.join() === 'eqspec,bsp') return t('gist');
+  if (!fold || methods.join() === 'eqspec,bsp') return t(right?.endsWith('_repaired') ? 'gistRepaired' : 'gist');
   const each = [...new Set(methods)].map((method) => t(`method.${method}`)).filter((text) => typeof text === 'string');
   return each.join(' ') || t('gistOther');
 }

@@ -23,6 +23,7 @@ const EN = {
   claimWait: '{lane}: checking…', claimNotCompared: '{lane}: not compared with the row run alone.',
   claimPhone: '{lane}: {equal} of {rows} rows equal the row alone.',
   gist: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and counts on, and counts the pads after a prompt too, so its position ids have gaps.',
+  gistRepaired: 'Both guess tokens ahead and reject wrong guesses. EQSPEC takes the rejected out of memory; BSP hides them and, repaired, counts tokens alone, neither pads nor rejected guesses: its position ids have no gaps.',
   gistOther: 'Both lanes decode the same prompts with the same model; every row is compared with the same row run alone.',
   method: {
     autoregressive: 'Alone writes one token per pass, without drafts.', eqspec: 'EQSPEC takes rejected drafts out of memory and shifts rows after every round, so that the batch stays a rectangle.',
@@ -94,7 +95,7 @@ const EN = {
   tokens: { one: '{n} token', other: '{n} tokens' },
   steps: { one: '{n} step', other: '{n} steps' },
 
-  sayPrefill: 'The prompts are padded to one length and read; every row gets its first answer token.',
+  sayPrefill: 'The prompts are read; every row gets its first answer token.',
   sayPads: '{right} pads on the right and counts the pads: {row}’s answer will be fed {places} too far from its prompt.',
   say: 'Round {step}, {row}: {left}; {right}.',
   sayOne: 'Round {step}, {row}: {right}.',
