@@ -14,7 +14,7 @@ const EN = {
   lane: { eqspec: 'EQSPEC', exspec: 'EXSPEC', slots: 'SLOTS', rollback: 'Rollback', dsd: 'DSD', bsp: 'BSP', bsp_repaired: 'BSP', autoregressive: 'Alone', pads_seen: 'DSD', pads_counted: 'DSD' },
   laneNote: { bsp_repaired: 'positions repaired', pads_seen: 'pads seen', pads_counted: 'pads counted' },
   laneWith: '{lane} ({note})',
-  laneLong: { bsp_repaired: 'BSP with its position ids repaired' },
+  laneLong: { bsp_repaired: 'BSP repaired' },
 
   claim: 'Same model, same prompts.', claimHidden: 'What comes out is told after your answer.', claimStopped: 'Stopped: only the tokens written so far are compared.',
   claimLane: '{lane}: {equal} of {rows} rows equal the row run alone.',
