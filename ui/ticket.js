@@ -9,7 +9,7 @@ const LOST_MS = 2000;
 const OURS = 'ragged.run'; // in this browser's storage: the run that was begun here last
 let timer = 0;
 let ticket = {};
-let refusal = ''; // of another run, while one goes on: that one stays in hand
+let refusal = ''; // of another run, while one goes on: that one stays in hand, and these words until the next is begun
 let latest = ''; //  the run that was begun on this page last: a browser may keep nothing
 
 function show(next) {
@@ -22,7 +22,6 @@ function show(next) {
 }
 
 function tell() {
-  if (!going()) refusal = '';
   line.textContent = [refusal, ticket.message].filter(Boolean).join(' ');
   line.dataset.status = refusal ? 'refused' : ticket.status || '';
 }

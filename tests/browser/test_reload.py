@@ -88,8 +88,12 @@ def test_a_refused_run_leaves_the_one_that_goes_on_in_hand(server: Server, open_
     second = begin(page)
     until(lambda: statuses(server.store, first, second) == ["stopped", "running"])
     assert "1 to 16" not in page.inner_text(SAID)
+    page.fill("#k input", "99")
+    page.click("#run")
+    page.locator(SAID, has_text="1 to 16").wait_for()
     page.locator("#stop").click()
     page.locator(SAID, has_text="Stopped").wait_for()
+    assert "1 to 16" in page.inner_text(SAID)  # else "Stopped." would seem to speak of the run that was refused
 
 
 def test_a_run_that_waits_shows_its_place_after_a_reload_and_can_be_cancelled(
