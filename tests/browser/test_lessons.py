@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ STEPS = """async ([text, n]) => {
   const facts = CHAPTERS[n].facts(fold(parseTrace(text)));
   if (!facts) return null;
   return {
-    key: CHAPTERS[n].key, why: proseOf(CHAPTERS[n].key, facts)[1],
+    key: CHAPTERS[n].key, lead: proseOf(CHAPTERS[n].key, facts)[0], why: proseOf(CHAPTERS[n].key, facts)[1],
     keep: facts.keep ?? facts.min + 1, round: facts.round,
     row: facts.one?.row, gap: facts.one?.gap?.before, delta: facts.delta,
     items: (facts.items ?? []).map((item) => item.answer),
@@ -179,20 +180,76 @@ def test_all_chapters_from_the_first_bet_to_the_last_explanation(
     assert json.loads(page.evaluate("localStorage['ragged.chapters']"))["done"] == CHAPTERS
 
 
-def test_a_chapter_s_own_prose_has_at_most_sixty_words(open_page: Callable, static_site: str) -> None:
+READ = """() => {
+  const seen = new Set();
+  for (const place of ['.r-lead', '.r-step']) {
+    const walk = document.createTreeWalker(document.querySelector(`#ragged-lesson ${place}`), NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+      const { parentElement: at, textContent } = walk.currentNode;
+      if (at.checkVisibility() && !at.closest('.r-means')) seen.add(textContent.trim());
+    }
+  }
+  return [...seen];
+}"""
+
+
+def first_time_right(page: object, told: dict, step: dict) -> None:
+    """What a step asks for, at the first try."""
+    sure = page.locator(f"{PANEL} .r-options > button:not(.r-text)")
+    if step["options"]:
+        return page.click(f'{PANEL} .r-options > [data-value="{step["answer"]}"]')
+    match told["key"]:
+        case "row":
+            page.locator(".r-transport").get_by_role("button", name="Next round").click()
+        case "cleanup" | "crop":
+            edge(page, told["keep"])
+        case "realign":
+            edge(page, told["delta"])
+        case "rectangle":
+            sure.click()
+        case "shortcut":
+            page.evaluate("n => window.__ragged.player.go(n)", told["round"])
+            gap = f'[data-lane=bsp] .r-tear[data-before="{told["gap"]}"] text'
+            page.locator(f'.r-lane[data-row="{told["row"]}"]{gap}').click()
+        case "defect" if step["kind"] == "act":
+            sure.nth(3).click()
+        case "defect" | "equal":
+            for n, right in enumerate(told["items"]):
+                page.locator(f"{PANEL} .r-rankline").nth(n).locator(f"[data-value={right}]").click()
+            sure.click()
+    return None
+
+
+def test_the_way_through_all_chapters_has_few_words_to_read(open_page: Callable, static_site: str) -> None:
+    """Every word in the panel that was not there a moment before: leads, questions, options, answers, explanations."""
+    words = {}
+    for n, key in enumerate(CHAPTERS):
+        page = opened(open_page, static_site, n)
+        told, shown = plan(page, n), [set(page.evaluate(READ))]
+        for step in told["steps"]:
+            first_time_right(page, told, step)
+            page.wait_for_function("at => !document.querySelector(at).disabled", arg=f"{PANEL} .next")
+            shown.append(set(page.evaluate(READ)))
+            page.click(f"{PANEL} .next")
+            shown.append(set(page.evaluate(READ)))
+        assert told["why"] in shown[-1]
+        read = [text for before, now in pairwise([set(), *shown]) for text in now - before]
+        words[key] = sum(len(re.findall(r"\S*[^\W_]\S*", text)) for text in read)
+        page.context.close()
+    assert all(60 < n <= 180 for n in words.values()), words
+    assert sum(words.values()) <= 1100, words
+
+
+def test_each_text_of_a_chapter_is_short(open_page: Callable, static_site: str) -> None:
     page = open_page(f"{static_site}/blank")
     for n, key in enumerate(CHAPTERS):
-        prose = page.evaluate(
-            """async ([text, n]) => {
-              const { CHAPTERS } = await import('/viewer/lesson_list.js');
-              const { fold, parseTrace } = await import('/viewer/fold.js');
-              const { proseOf } = await import('/viewer/lesson_strings.js');
-              return proseOf(CHAPTERS[n].key, CHAPTERS[n].facts(fold(parseTrace(text)))).join(' ');
-            }""",
-            [text_of(n), n],
-        )
-        assert 20 < len(prose.split()) <= 60, key
-        assert "{" not in prose
+        told = plan(page, n)
+        assert 5 < len(told["lead"].split()) <= 18, key
+        assert 10 < len(told["why"].split()) <= 32, key
+        assert all(len(step["ask"].split()) <= 20 for step in told["steps"]), key
+        assert all(len(step["right"].split()) <= 16 for step in told["steps"]), key
+        assert all(len(miss.split()) <= 22 for step in told["steps"] for miss in step["misses"]), key
+        assert "{" not in json.dumps([told["lead"], told["why"], [list(step.values()) for step in told["steps"]]])
 
 
 def test_every_right_answer_says_why_in_words_of_its_own(open_page: Callable, static_site: str) -> None:
@@ -200,7 +257,7 @@ def test_every_right_answer_says_why_in_words_of_its_own(open_page: Callable, st
     asked = [s for n in range(len(CHAPTERS)) for s in plan(page, n)["steps"] if s["kind"] != "act"]
     assert all(re.fullmatch(r"[^{}]{25,}\.", s["right"]) for s in asked), [s["right"] for s in asked]
     assert len({s["right"] for s in asked}) == len(asked) == 16
-    assert "Draft 4, “.”, did not: the model chose “and” there." in asked[0]["right"]
+    assert "Draft 4, “.”, falls: the model chose “and” there." in asked[0]["right"]
     assert "bonus token “rolls”" in asked[1]["right"]
 
 
@@ -209,7 +266,7 @@ def test_a_right_bet_says_why(open_page: Callable, static_site: str) -> None:
     told = plan(page, 2)
     page.click(f"{PANEL} [data-value=same]")
     page.click(f"{PANEL} .next")
-    assert page.inner_text(FEED) == f"Your bet “The same” was right. {told['steps'][0]['right']}"
+    assert page.inner_text(FEED) == f"Right bet. {told['steps'][0]['right']}"
 
 
 def test_the_chapter_on_realigning_says_that_the_copy_takes_all_rows(open_page: Callable, static_site: str) -> None:
@@ -220,7 +277,7 @@ def test_the_chapter_on_realigning_says_that_the_copy_takes_all_rows(open_page: 
     target = trace[0]["models"]["target"]
     each = 2 * target["layers"] * target["kv_heads"] * target["head_dim"] * 4  # float32
     assert op["bytes"] % each == 0
-    page.get_by_text(f"takes all rows\u2019 {op['bytes'] // each} entries ({op['bytes']:,} bytes)").wait_for()
+    page.get_by_text(f"copies all rows\u2019 {op['bytes'] // each} entries ({op['bytes']:,} bytes)").wait_for()
 
 
 def test_the_card_keeps_its_height_and_the_player_stays_on_the_screen(open_page: Callable, static_site: str) -> None:
@@ -282,7 +339,7 @@ def commit(trace: list[dict], row: int, kept: int, step: int = 2, lane: str = "e
     e["kinds"][row] = "a" * kept + "c"
 
 
-def fewer_survive(trace: list[dict]) -> None:
+def fewer_accepted(trace: list[dict]) -> None:
     commit(trace, 0, 1)
 
 
@@ -344,17 +401,17 @@ def a_row_moves_though_all_accept_alike(trace: list[dict]) -> None:
 @pytest.mark.parametrize(
     ("chapter", "step", "change", "before", "after"),
     [
-        ("row", 0, fewer_survive, "3", "2"),
+        ("row", 0, fewer_accepted, "3", "2"),
         ("row", 2, a_shorter_full_round, "5", "4"),
         ("cleanup", 0, one_entry_fewer_written, "5", "4"),
-        ("rectangle", 0, verdict("eqspec", 2, "bug"), "The same", "A few other words"),
-        ("rectangle", 2, verdict("pads_counted", 2, "bug"), "Only learned positions (GPT-2)", "All"),
+        ("rectangle", 0, verdict("eqspec", 2, "bug"), "The same", "Other words"),
+        ("rectangle", 2, verdict("pads_counted", 2, "bug"), "Learned (GPT-2)", "Both"),
         ("crop", 2, lambda trace: commit(trace, 1, 0, lane="bsp"), "3", "7"),
         ("shortcut", 0, a_gap_less, "3", "2"),
         ("equal", 0, verdict("eqspec", 1, "rounding"), "2", "1"),
-        ("realign", 0, keys_rotated, "Copied as they are", "Rotated to the new place"),
+        ("realign", 0, keys_rotated, "Copied", "Rotated again"),
         ("realign", 2, a_row_moves_though_all_accept_alike, "0", "1"),
-        ("shortcut", 2, a_row_fed_nearer, "at 6; it should be 5", "at 10; it should be 6"),
+        ("shortcut", 2, a_row_fed_nearer, "6 and 5", "10 and 6"),
     ],
 )
 def test_another_trace_has_another_answer(
@@ -447,11 +504,11 @@ def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callab
     assert "goes on with" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.inner_text(FEED) == "Your bet was “0”."
+    assert page.inner_text(FEED) == "Bet: “0”."
     page.keyboard.press("n")
     assert "step to round 2" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("at => document.querySelector(at).textContent.includes('3 of 4 survived')", arg=FEED)
+    page.wait_for_function("at => document.querySelector(at).textContent.includes('3 of 4 are accepted')", arg=FEED)
     assert page.evaluate("document.activeElement.textContent") == "Next"
     page.keyboard.press("Enter")
     assert "come out" in page.inner_text(f"{PANEL} .r-ask")
@@ -645,7 +702,7 @@ def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callabl
     page.click(f'{PANEL} [data-value="0"]')
     assert "not free" in page.inner_text(FEED)
     page.get_by_role("button", name="Skip").click()
-    assert page.inner_text(FEED) == "The answer: 3. What the rows kept beyond the smallest count, 2: 1 + 0 + 2 = 3."
+    assert page.inner_text(FEED) == "The answer: 3. Beyond the smallest count, 2: 1 + 0 + 2 = 3."
 
 
 def test_chapter_eight_shows_the_rows_that_it_asks_about(open_page: Callable, static_site: str) -> None:

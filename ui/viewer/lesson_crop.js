@@ -52,7 +52,7 @@ function steps(f) {
       miss: (which) => say(f.suits === 'min' ? 'crop.agrees' : which === 'min' ? 'crop.loses' : 'crop.keeps'),
     },
     {
-      kind: 'act', ask: say('crop.act', f), view: at, done: say('crop.done', { list: f.rows.map((r, n) => say('crop.lost', { row: r.row + 1, n: f.lost[n] })).join(say('and')) }),
+      kind: 'act', ask: say('crop.act', f), view: at, done: say('crop.done', { list: f.rows.flatMap((r, n) => (f.lost[n] ? [say('crop.lost', { row: r.row + 1, n: f.lost[n] })] : [])).join(say('and')) }),
       mount: (box, api) => mountCut(box, api, {
         lines, marks: true, label: say('crop.edge'), button: say('crop.cut'), answer: f.min + 1, start: f.k + 1,
         miss(n) {

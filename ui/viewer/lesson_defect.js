@@ -65,14 +65,14 @@ function steps(f) {
       options: ['pads', 'holes', 'masks', 'positions'].map((value) => ({ value, text: say(`defect.${value}`) })),
     },
     {
-      kind: 'act', ask: say('defect.act', f), view: at, reveal: { ...at, right: 'bsp_repaired' }, truth: say('defect.shown', f),
+      kind: 'act', ask: say('defect.act', f), view: at, reveal: { ...at, right: 'bsp_repaired' }, done: say('defect.done', f),
       mount(box, api) {
         const ask = (what) => {
           if (what === 'positions') return api.solve();
           if (f.clear[what]) api.show({ ...at, ...f.clear[what].show });
           return api.miss(evidence(what), f.clear[what] ? 'cleared' : 'wrong');
         };
-        box.append(...['pads', 'masks', 'holes', 'positions'].map((what) => el('button', { type: 'button', onclick: () => ask(what) }, say(`defect.suspect.${what}`))));
+        box.append(...['pads', 'masks', 'holes', 'positions'].map((what) => el('button', { type: 'button', onclick: () => ask(what) }, say(`defect.${what}`))));
       },
     },
     {

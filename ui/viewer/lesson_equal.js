@@ -30,7 +30,7 @@ function facts(fold) {
   const own = { noise: short(noise), twice: short(2 * noise) };
   const told = (d) => describe(fold, d, own);
   return {
-    ...own, equal, rows, near, dtype: fold.header.dtype, rule: say('equal.rule', own), first,
+    ...own, equal, rows, near, dtype: fold.header.dtype, rules: [say('equal.rule', own), say('equal.invariant')], first,
     asked: { ...told(last), at: placeOf(last, 'D') }, verdict: last.verdict,
     items: [bugs[0], first, bugs[1]].map((d, n) => ({ ...told(d), answer: d.verdict, at: placeOf(d, LETTERS[n]), text: say('equal.item', { ...told(d), run: say('equal.run', { letter: LETTERS[n] }) }) })),
   };
@@ -40,11 +40,12 @@ const LETTERS = ['A', 'B', 'C'];
 
 /** One difference in numbers and words; `why`: what the rule says of it. */
 function describe(fold, d, own) {
-  const words = { expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap: short(d.gap) };
+  const gap = short(d.gap);
+  const words = { expected: word(fold, d.wrong.expected), actual: word(fold, d.wrong.actual), gap };
   const broke = d.broken && say('equal.broke', { what: t(`invariant.${d.broken.invariant}`), round: d.broken.step, fed: d.broken.invariant === 'contiguity' ? t('gapFed') : '' });
   const reason = d.apart > Number(own.noise) ? say('equal.moved', own) : say('equal.led', own);
   return {
-    lane: laneLong(d.lane), row: d.id + 1, n: d.wrong.generated + 1, apart: short(d.apart), lead: say(d.gap ? 'equal.leads' : 'equal.tie', words),
+    lane: laneLong(d.lane), row: d.id + 1, n: d.wrong.generated + 1, gap, apart: short(d.apart), lead: say(d.gap ? 'equal.leads' : 'equal.tie', words),
     invariants: broke || say('equal.holds'), why: [reason, broke].filter(Boolean).join('; '),
   };
 }
@@ -64,15 +65,15 @@ function steps(f) {
       miss: (bet) => say(bet > f.equal ? 'equal.fewer' : 'equal.more', f),
     },
     {
-      kind: 'act', hide: true, ask: say('equal.act', f), more: say('equal.invariant'), view: f.items[0].at, truth: say('equal.shown', f),
-      done: say('equal.done', { lanes: f.items.map(({ lane }, n) => `${say('equal.run', { letter: LETTERS[n] })}: ${lane}`).join(say('and')) }),
-      mount: (box, api) => mountRank(box, api, f.items, (item) => judged(item.answer, item.text, item), ['rounding', 'bug']),
+      kind: 'act', hide: true, ask: say('equal.act', f), rules: f.rules, view: f.items[0].at, truth: say('equal.shown', f),
+      done: say('equal.done', { lanes: f.items.map(({ lane }, n) => say('equal.sorted', { letter: LETTERS[n], lane })).join(say('and')) }),
+      mount: (box, api) => mountRank(box, api, f.items, (item) => judged(item.answer, `${item.at.alias}: `, item), ['rounding', 'bug']),
     },
     {
       kind: 'check', hide: true, ask: say('equal.check', f.asked), answer: f.verdict, view: f.asked.at,
-      right: judged(f.verdict, f.asked.lead, f.asked),
+      right: judged(f.verdict, '', f.asked),
       options: ['rounding', 'bug', 'unknown'].map((value) => ({ value, text: say(`equal.${value}`) })),
-      miss: (which) => (which === 'unknown' ? say('equal.known') : judged(f.verdict, f.asked.lead, f.asked)),
+      miss: (which) => (which === 'unknown' ? say('equal.known') : judged(f.verdict, '', f.asked)),
     },
   ];
 }

@@ -52,7 +52,7 @@ function steps(f) {
       miss: (bet) => say(f.fate === 'copied' ? (bet === 'rotated' ? 'realign.notRotated' : 'realign.notRecomputed') : 'realign.notCopied', f),
     },
     {
-      kind: 'act', ask: say('realign.act', f), note: say('realign.rule'), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, done: say('realign.done', f),
+      kind: 'act', ask: say('realign.act', f), view: { ...at, view: 'kinds' }, reveal: { view: 'move' }, done: say('realign.done', f),
       mount: (box, api) => mountShift(box, api, { ...f, low: -most, high: most, answer: f.delta, miss: (sum) => say(sum > f.width ? 'realign.tooWide' : 'realign.tooNarrow', { ...f, sum }) }),
     },
     {

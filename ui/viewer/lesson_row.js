@@ -1,6 +1,6 @@
 // Chapter 1: one row. Against "speculation approximates" and "verifying is K passes".
 
-import { draftRounds, numbers, word } from './lesson_facts.js';
+import { choices, draftRounds, numbers, word } from './lesson_facts.js';
 import { say } from './lesson_strings.js';
 
 export default { key: 'row', trace: 'hero', facts, steps, told: 'eqspec' };
@@ -13,7 +13,7 @@ function facts(fold) {
   if (!some || !full) return null;
   const { frame, i } = some;
   return {
-    how: fold.lanes.eqspec.config?.proposer === 'ngram' ? say('row.copies') : '', k: some.k, j: some.j, round: some.step, row: some.row + 1, words: frame.draft[i].map((id) => word(fold, id)).join(' '), some,
+    k: some.k, j: some.j, round: some.step, row: some.row + 1, words: frame.draft[i].map((id) => word(fold, id)).join(' '), some,
     next: some.j + 1, word: word(fold, frame.draft[i][some.j]), choice: word(fold, frame.emitted[i].at(-1)),
     fullRound: full.step, fullRow: full.row, fullK: full.k, tokens: full.frame.emitted[full.i].length, bonus: word(fold, full.frame.emitted[full.i].at(-1)),
   };
@@ -36,7 +36,7 @@ function steps(f) {
     },
     {
       kind: 'check', ask: say('row.check', { k: f.fullK, round: f.fullRound, row: f.fullRow + 1 }), answer: f.tokens, right: say('row.because.check', { k: f.fullK, bonus: f.bonus }),
-      options: [...numbers(0, 1), ...numbers(f.fullK - 1, f.fullK + 1), { value: 2 * f.fullK, text: String(2 * f.fullK) }],
+      options: choices(1, f.fullK, f.fullK + 1, 2 * f.fullK),
       view: { ...before, row: f.fullRow, step: f.fullRound - 1 }, reveal: { row: f.fullRow, step: f.fullRound },
       miss: (n) => say(n === f.fullK ? 'row.noBonus' : n < f.tokens ? 'row.tooFew' : 'row.tooMany'),
     },

@@ -23,7 +23,7 @@ function facts(fold) {
   const asked = onlyGap(fold, found);
   if (!asked) return null;
   const padded = padGap(fold);
-  return { one, firsts, asked, fold, row: one.row + 1, round: step, last: say(one.j ? 'shortcut.lastDraft' : 'shortcut.lastToken'), j: one.j, k: one.k, size, step: size + 1, padsToo: padded ? say(padded.alone ? 'shortcut.padsAlone' : 'shortcut.padsToo', padded) : '' };
+  return { one, firsts, asked, fold, row: one.row + 1, round: step, last: say(one.j ? 'shortcut.lastDraft' : 'shortcut.lastToken', one), j: one.j, k: one.k, size, step: size + 1, padsToo: padded ? say('shortcut.padsToo', padded) : '' };
 }
 
 /** A row whose rejected drafts are its only gap so far, so that the ruler, EQSPEC's row above and the answer agree. */

@@ -13,7 +13,7 @@ export function drawStep(box, step, record, bet, hooks) {
   const feed = el('p', { class: 'r-feed', role: 'status' });
   const skip = el('button', { type: 'button', class: 'r-text r-skip', onclick: skipIt }, say('skip'));
   box.replaceChildren(ask, tools, feed);
-  if (step.more) ask.after(el('p', { class: 'r-note' }, step.more));
+  if (step.rules) ask.after(...step.rules.map((rule) => el('p', { class: 'r-note' }, rule)));
   if (step.note) ask.after(el('p', { class: 'r-note' }, ...withTerms(step.note)));
   const api = { solve, miss, clear, show: hooks.show };
   for (const { value, text } of step.options ?? []) {
@@ -36,7 +36,8 @@ export function drawStep(box, step, record, bet, hooks) {
   function judged() {
     if (bet.record.value === undefined) return step.truth ?? '';
     const right = bet.record.value === bet.step.answer;
-    return [say(right ? 'betRight' : 'betWrong', { bet: textOf(bet.step, bet.record.value) }), step.truth, right ? bet.step.right : bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
+    if (right) return `${say('betRight')} ${bet.step.right}`; // the truth is what was bet
+    return [say('betWrong', { bet: textOf(bet.step, bet.record.value) }), step.truth, bet.step.miss(bet.record.value)].filter(Boolean).join(' ');
   }
 
   function choose(value) {
