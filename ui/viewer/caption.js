@@ -14,13 +14,19 @@ export function mountCaption(node, live, store) {
   let spoken = '';
   store.subscribe((state, changed) => {
     if (!state.fold) return;
-    const text = state.guessing ? t('sayHidden', state) : narrate(state.told ? { ...state, left: state.told, right: state.told } : state);
+    const [text, facts] = captionOf(state);
     if (sentence.textContent !== text) sentence.textContent = text;
-    cell.textContent = describe(state) ?? (stopRepaired(state) && !state.chapter ? t('stopNote') : ''); // in the chapters it would answer one
+    cell.textContent = facts;
     if (state.playing || state.live || !state.touched) return;
     const pinned = changed.has('cell') && state.cell ? cell.textContent : text;
     if (pinned !== spoken) live.textContent = spoken = pinned;
   });
+}
+
+/** Both lines: the round's sentence, and the cell's or what else is to say. */
+export function captionOf(state) {
+  const text = state.guessing ? t('sayHidden', state) : narrate(state.told ? { ...state, left: state.told, right: state.told } : state);
+  return [text, describe(state) ?? (stopRepaired(state) && !state.chapter ? t('stopNote') : '')]; // in the chapters it would answer one
 }
 
 /** True when the broken lane lacks the published missing stop rule: then its positions are the only defect. */

@@ -16,6 +16,7 @@ import { mountFoot, waitFor } from './foot.js';
 import { mountHelp } from './help.js';
 import { laneLong, setAlias, t } from './strings.js';
 import { drawCompareButtons } from './compare_button.js';
+import { keepRoom } from './room.js';
 import { mountBreakpoint } from './breakpoint.js';
 import { mountPanels } from './panels.js';
 import { mountModes } from './modes.js';
@@ -78,9 +79,10 @@ const openHelp = mountHelp(at.stage);
 document.body.prepend(at.stage);
 const panels = mountPanels(at, store, act);
 const draw = (state) => holdFocus(at.board, () => {
-  drawStage(at, state, act);
+  const plan = drawStage(at, state, act);
   if (!state.fold?.header) return;
   drawCompareButtons(at.board, state, panels.debug);
+  keepRoom(at, state, plan, act);
   light(at.board, state);
 });
 

@@ -13,7 +13,7 @@ export function otherLane(state) {
 
 export function mountRepair(node, store) {
   const button = el('button', {
-    type: 'button', class: 'r-repair', 'aria-pressed': 'false',
+    type: 'button', class: 'r-repair', 'aria-pressed': 'false', 'data-room': [t('repair'), t('undo')].sort((a, b) => b.length - a.length)[0],
     onclick: () => store.set({ right: otherLane(store.get()) ?? store.get().right, cell: null, hover: null, touched: true }),
   }, t('repair'));
   node.append(button);

@@ -34,7 +34,8 @@ function block(state, row, lanes, act) {
     ...lanes.map((lane, n) => laneBlock(state.fold, lane, row, n ? 'right' : 'left')));
 }
 
-function laneBlock(fold, lane, row, side) {
+/** One lane's places in a row, still empty but for its name and its words. */
+export function laneBlock(fold, lane, row, side) {
   const note = laneNote(lane);
   return el('div', { class: `r-lane ${side}`, 'data-lane': lane, 'data-row': row },
     el('div', { class: 'r-name' }, laneName(lane), note && el('small', {}, note), el('small', { class: 'r-done' }), el('small', { class: 'r-offset' }), el('span', { class: 'r-from' })),
@@ -43,7 +44,8 @@ function laneBlock(fold, lane, row, side) {
     fold.lanes[lane] ? buildWords(fold, lane, row) : el('div', { class: 'r-words' }));
 }
 
-function drawLane(node, state, plan, row, act) {
+/** Draws a lane at the state's step. */
+export function drawLane(node, state, plan, row, act) {
   const lane = node.dataset.lane;
   const ribbon = plan.ribbons[`${lane}/${row}`];
   node.querySelector('.r-draw').replaceChildren(ribbon ? drawRibbon(ribbon) : el('span', { class: 'r-empty' }, t('empty')));

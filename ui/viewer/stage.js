@@ -101,7 +101,7 @@ function placeFoot(at, phone, chapter) {
 }
 
 function drawRuler(node, { ruler, geo }) {
-  node.hidden = !ruler;
+  node.style.visibility = ruler ? '' : 'hidden'; // its place stays: rows that scroll apart must not move
   if (!ruler) return;
   const ticks = ruler.ticks.map(({ x, left }) => svg('g', { transform: `translate(${left + 0.5} 0)` },
     svg('path', { d: 'M0 14v6' }), svg('text', { x: 0, y: 11, 'text-anchor': x ? 'middle' : 'start' }, x === 0 ? '0' : String(x))));
