@@ -1,4 +1,4 @@
-"""What stands below a thing that changes stays where it is: rows, buttons and tensors, while a run plays and is repaired."""
+"""What stands below a thing that changes stays where it is, while a run plays and is repaired."""
 
 from collections.abc import Callable
 
