@@ -153,3 +153,37 @@ def test_the_line_under_the_headline_speaks_of_the_lane_that_is_shown(open_page:
     page.locator(".r-gist", has_text="so its position ids have gaps.").wait_for()
     page.get_by_role("button", name="Repair only").first.click()
     page.locator(".r-gist", has_text="its position ids have no gaps.").wait_for()
+
+
+#: Lane, row, the token of each dashed cell, and the newest one of the row.
+DASHED = """() => [...document.querySelectorAll('.r-lane')].map((lane) => {
+  const cells = [...lane.querySelectorAll('.r-cell')];
+  const dashed = cells.filter((cell) => getComputedStyle(cell.querySelector('.face')).strokeDasharray !== 'none');
+  return [dashed.map((cell) => cell.dataset.index), cells.at(-1).dataset.index];
+})"""
+
+
+@pytest.mark.parametrize("trace", ["hero", "faults"])  # one keeps what it fed, the other's lower lane feeds all again
+def test_the_token_that_no_pass_has_fed_yet_is_dashed_in_every_lane(
+    open_page: Callable, static_site: str, trace: str
+) -> None:
+    page = open_page(f"{static_site}/?t={trace}&r=0")
+    page.wait_for_function("(name) => window.__ragged?.store.get().source.name === name", arg=trace)
+    for step in (0, 1):
+        page.locator(".r-scrub input").fill(str(step))
+        page.wait_for_function("(step) => document.querySelector('.r-rows').dataset.step === step", arg=str(step))
+        lanes = page.evaluate(DASHED)
+        assert len(lanes) == 6
+        assert [dashed for dashed, _ in lanes] == [[newest] for _, newest in lanes]
+    page.locator(".r-lane.left .r-cell.unfed").first.hover()
+    page.locator(".r-cellline", has_text="not fed yet; next fed at position").wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_legend_takes_one_line_from_1024_on(open_page: Callable, static_site: str, theme: str) -> None:
+    for width in (1024, 1280, 1440):
+        page = open_page(f"{static_site}/?r=2", viewport={"width": width, "height": 900}, color_scheme=theme)
+        page.wait_for_selector(".r-why")
+        boxes = [key.bounding_box() for key in page.locator(".r-legend > :visible").all()]
+        assert max(b["y"] for b in boxes) < min(b["y"] + b["height"] for b in boxes)
+        assert page.evaluate("parseFloat(getComputedStyle(document.querySelector('.r-legend')).fontSize)") >= 12.5

@@ -48,5 +48,5 @@ export function describe(state) {
   };
   if (token.index < ribbon.prompt) return t('cellPrompt', { ...values, n: token.index + 1 });
   const n = token.index - ribbon.prompt;
-  return t(token.fed ? 'cell' : 'cellNew', { ...values, n: n + 1, born: births(state.fold.lanes[at.lane], at.row)[n], kind: t(`tokenKind.${token.kind}`) });
+  return t(!token.fed ? 'cellNew' : token.next ? 'cellNext' : 'cell', { ...values, n: n + 1, born: births(state.fold.lanes[at.lane], at.row)[n], kind: t(`tokenKind.${token.kind}`) });
 }

@@ -26,7 +26,8 @@ export function births(lane, row) {
   return out;
 }
 
-/** Everything to draw of one row of one lane at a step, or null before its prefill. */
+/** Everything to draw of one row of one lane at a step, or null before its prefill. Of its tokens `next` is the one that no
+ *  forward up to now has fed; it is `fed` all the same where a later one of the trace says at which position. */
 export function ribbonOf(fold, laneName, row, step) {
   const lane = fold.lanes[laneName];
   const state = lane?.rows[row];
@@ -51,7 +52,7 @@ export function ribbonOf(fold, laneName, row, step) {
   for (let index = 0; index < length; index += 1) {
     const slot = slotOf.get(index);
     if (slot === undefined && index < length - 1) continue; // not visible to the next query
-    const entry = slot === undefined ? nextFeed(lane, at, row, index, tokens.at(-1)) : { slot, position: map.position[slot], fed: true };
+    const entry = slot === undefined ? { ...nextFeed(lane, at, row, index, tokens.at(-1)), next: true } : { slot, position: map.position[slot], fed: true, next: false };
     const kind = index < state.prompt ? 'prompt' : kindOf(state.kinds[index - state.prompt]);
     tokens.push({ index, id: state.ids[index], kind, fresh: index >= fresh, x: entry.position - origin, ...entry });
   }

@@ -37,7 +37,7 @@ export function cellClass(token) {
 function drawCell(cell) {
   const { left, top, width, height, tornLeft, tornRight } = cell;
   const kind = cellClass(cell);
-  const group = svg('g', { class: `r-cell ${kind}${cell.fed ? '' : ' unfed'}`, 'data-index': cell.index });
+  const group = svg('g', { class: `r-cell ${kind}${cell.next ? ' unfed' : ''}`, 'data-index': cell.index });
   group.append(svg('path', { class: 'face', d: outline(left + 0.5, top + 0.5, width, height - 1, tornLeft, tornRight) }));
   if (kind === 'new') group.append(svg('path', { class: 'bar', d: `M${left + 2} ${top + height - 3.5}h${width - 3}` }));
   if (kind === 'target') group.append(svg('circle', { class: 'ring', cx: left + width / 2 + 0.5, cy: top + height / 2, r: Math.min(4, width / 2 - 1.5) }));

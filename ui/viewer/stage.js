@@ -45,7 +45,7 @@ export function buildStage(actions) {
 
 function drawLegend(node, actions) {
   const cell = (kind) => svg('g', { class: `r-cell ${kind}` }, svg('rect', { class: 'face', x: 0.5, y: 0.5, width: 14, height: 14 }),
-    kind === 'new' ? svg('path', { class: 'bar', d: 'M2 12h11' }) : null, kind === 'target' ? svg('circle', { class: 'ring', cx: 7.5, cy: 7.5, r: 4 }) : null);
+    kind === 'new' ? svg('path', { class: 'bar', d: 'M2 12h11' }) : null, kind.startsWith('target') ? svg('circle', { class: 'ring', cx: 7.5, cy: 7.5, r: 4 }) : null);
   const dead = svg('g', { class: 'r-dead fresh' }, svg('rect', { x: 1.5, y: 3.5, width: 11, height: 8 }), svg('path', { d: 'M1.5 3.5l11 8m0 -8l-11 8' }));
   const dots = svg('g', {}, ...[3.5, 11.5, 19.5].map((cx) => svg('circle', { class: 'r-pad', cx, cy: 8, r: 1.6 })));
   const edge = (x, d) => svg('g', { class: 'r-cell kept' }, svg('path', { class: 'face', d: d, transform: `translate(${x} 0)` }));
@@ -54,7 +54,7 @@ function drawLegend(node, actions) {
   const item = (key, width, ...drawings) => el('span', { class: 'r-key' },
     svg('svg', { width, height: 15, viewBox: `0 0 ${width} 15`, 'aria-hidden': 'true' }, ...drawings), t(key));
   const unfold = el('button', { type: 'button', class: 'r-text r-unfold', 'aria-pressed': 'false', onclick: actions.unfold }, t('unfoldPrompts'));
-  node.append(item('kept', 15, cell('kept')), item('fresh', 15, cell('new')), item('target', 15, cell('target')),
+  node.append(item('kept', 15, cell('kept')), item('fresh', 15, cell('new')), item('target', 15, cell('target unfed')),
     item('rejected', 15, dead), item('gap', 45, gap), item('padSlot', 23, dots), item('unfed', 15, cell('kept unfed')), unfold, el('span', { class: 'r-order', hidden: true }, t('rowOrder')));
 }
 
