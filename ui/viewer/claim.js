@@ -1,6 +1,6 @@
 // The headline: computed from the trace, never written by hand.
 
-import { countEqual } from './verdict.js';
+import { countEqual, keptBack } from './verdict.js';
 import { t, tn, laneLong } from './strings.js';
 
 /** The line below the headline: what the two lanes are about. */
@@ -16,7 +16,7 @@ export function gist({ fold, source, left, right }) {
 export function claim(state, phone = false) {
   const { fold, left, right, source } = state;
   if (!fold?.header) return [t('claimNone')];
-  if (state.guessing) return phone ? [t('claimHidden')] : [t('claim'), t('claimHidden')];
+  if (keptBack(state)) return phone ? [t('claimHidden')] : [t('claim'), t('claimHidden')];
   if (source.kind === 'file') return [t('drop.claim', { name: source.title }), ...[...new Set([left, right])].map((lane) => laneChecked(fold, lane))];
   const lanes = [...new Set([left, right])].map((lane, n) => laneClaim(fold, lane, n ? 'claimLaneShort' : phone ? 'claimPhone' : 'claimLane'));
   const first = fold.status === 'stopped' ? [t('claimStopped')] : phone ? [] : [t('claim')];

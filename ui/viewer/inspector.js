@@ -19,7 +19,7 @@ export function mountInspector(node, store, act) {
   node.setAttribute('aria-labelledby', 'r-inspect-title');
   node.append(el('header', { class: 'r-phead' }, title, tools, close), body);
   store.subscribe((state, changed) => {
-    const cell = state.inspect ? state.cell : null;
+    const cell = state.inspect && !state.guessing ? state.cell : null; // it would answer the open question
     const found = cell && factsOf(state, cell);
     node.hidden = !found;
     if (!found || [...changed].every((key) => APART.includes(key))) return;

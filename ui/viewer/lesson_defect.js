@@ -65,7 +65,7 @@ function steps(f) {
       options: ['pads', 'holes', 'masks', 'positions'].map((value) => ({ value, text: say(`defect.${value}`) })),
     },
     {
-      kind: 'act', ask: say('defect.act', f), view: at, reveal: { ...at, right: 'bsp_repaired' }, done: say('defect.done', f),
+      kind: 'act', hide: 'why', ask: say('defect.act', f), view: at, reveal: { ...at, right: 'bsp_repaired' }, done: say('defect.done', f),
       mount(box, api) {
         const ask = (what) => {
           if (what === 'positions') return api.solve();

@@ -1,5 +1,5 @@
 // How much room a chapter's steps need at this width: each is drawn once where nobody sees it, with the longest answer
-// that it can give. The rows below then stay where they are while steps and answers come and go.
+// that it can give and the way round it. The rows below then stay where they are while steps and answers come and go.
 
 import { el } from './svg.js';
 import { drawStep } from './lesson_step.js';
@@ -11,14 +11,20 @@ const UNSEEN = { store: { subscribe: () => () => {} }, board: { addEventListener
 export function tallest(place, steps, why, first = steps[0]) {
   const box = el('div', { class: 'r-step', 'aria-hidden': 'true', inert: true, style: `position:absolute;visibility:hidden;width:${place.clientWidth}px` });
   place.after(box);
-  const heights = steps.map((step) => {
-    drawStep(box, step, { said: longest(step, first) }, { step: first, record: {} }, UNSEEN).end();
+  const heights = steps.flatMap((step) => ends(step, first).map((record) => {
+    drawStep(box, step, record, { step: first, record: {} }, UNSEEN).end();
     return box.offsetHeight;
-  });
+  }));
   box.replaceChildren(...why);
   const most = Math.max(box.offsetHeight, ...heights);
   box.remove();
   return most;
+}
+
+/** How a step may stand at its highest: after a wrong try, and a question also with its right answer, which is bold. */
+function ends(step, first) {
+  const right = step.kind === 'check' && { said: `${say('right')} ${step.right}`, solved: true };
+  return [{ said: longest(step, first), tries: 1 }, right].filter(Boolean);
 }
 
 /** The longest text that a step can say: of a bet what was bet, of a question why an answer is right or wrong, of

@@ -1,5 +1,5 @@
 // The chapter's panel: head with the chapters, lead, the four stages, the way on, and the step's place. In the flow.
-// The way on stands above the step, so that its buttons stay where they are while steps of any height come and go.
+// The way on comes after the step: beside it, and on a phone below it, where the step keeps the room of its answer.
 
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
@@ -23,7 +23,7 @@ export function buildPanel(chapters, act) {
     el('div', { class: 'r-phead' }, title, el('div', { class: 'r-chapters', role: 'group', 'aria-label': say('panel') }, ...numbers),
       el('button', { type: 'button', class: 'r-text', onclick: act.leave }, say('leave'))),
     at.lead, el('ol', { class: 'r-stages' }, ...stages),
-    el('div', { class: 'r-lnav' }, at.back, at.next, el('span', { class: 'r-note' }, say('keys'))), at.step);
+    at.step, el('div', { class: 'r-lnav' }, at.back, at.next, el('span', { class: 'r-note' }, say('keys'))));
   return at;
 }
 

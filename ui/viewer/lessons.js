@@ -79,7 +79,7 @@ export async function mountLessons(at, store, player, page, embedded) {
     const record = (now.records[now.step] ??= {});
     show(record.solved ? { ...step.view, ...step.reveal } : step.view);
     drawn = drawStep(panel.step, step, record, { step: now.steps[0], record: now.records[0] ?? {} }, { store, board: at.board, show, changed });
-    drawn.focus();
+    ask();
     return changed(false);
   }
 
@@ -109,15 +109,21 @@ export async function mountLessons(at, store, player, page, embedded) {
     const [why, ...links] = explanation();
     panel.step.replaceChildren(why, ...links);
     drawn = { end() {}, focus: () => why.focus({ preventScroll: true }) };
-    drawn.focus();
+    ask();
     changed(false);
+  }
+
+  /** To the question. On a phone the way on is below it: from there it may be out of sight. */
+  function ask() {
+    drawn.focus();
+    if (at.stage.classList.contains('phone')) panel.step.firstElementChild.scrollIntoView({ block: 'nearest' });
   }
 
   /** After an answer, or a new step: what the way on is called and whether it is open. */
   function changed(answered = true) {
     const step = now.steps[now.step];
     const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
-    store.set({ asked: !solved, guessing: step.hide && !solved ? 'chapter' : '', ...(solved ? { alias: '' } : {}) });
+    store.set({ asked: !solved, guessing: solved ? '' : step.hide === 'why' ? 'why' : step.hide ? 'chapter' : '', ...(solved ? { alias: '' } : {}) });
     panel.next.disabled = !solved;
     panel.back.disabled = !now.n && !now.step;
     const following = chapters[now.n + 1];
@@ -163,7 +169,7 @@ export async function mountLessons(at, store, player, page, embedded) {
     now = held = drawn = null;
     panel.panel.hidden = true;
     at.stage.classList.remove('lesson');
-    if (restore === false) return store.set({ chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: store.get().guessing === 'chapter' ? '' : store.get().guessing });
+    if (restore === false) return store.set({ chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: store.get().guessing === 'bet' ? 'bet' : '' });
     player.stop();
     store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });

@@ -4,6 +4,7 @@
 import { mountDebugger } from './debugger.js';
 import { mountInspector } from './inspector.js';
 import { el } from './svg.js';
+import { t } from './strings.js';
 
 const CELLS = '.r-rows [data-index], .r-strip [data-index], .rg-tn-wrap';
 
@@ -25,6 +26,7 @@ export function mountPanels(at, store, act) {
   at.stage.addEventListener('click', note, true);
   at.stage.addEventListener('keydown', (event) => { if (event.key === 'Enter' || event.key === ' ') note(event); }, true);
   store.subscribe((state, changed) => {
+    if (changed.has('guessing') && !state.guessing && state.message === t('inspect.afterAnswer')) store.set({ message: '' });
     if (changed.has('cell') && !state.cell && state.inspect) store.set({ inspect: false });
     if (changed.has('cell') && state.cell && from) openInspector(from);
     else if (state.inspect && !placed) openInspector(at.board);
@@ -33,6 +35,7 @@ export function mountPanels(at, store, act) {
 
   /** Puts the inspector below the place that was clicked; what was clicked stays where it is on the screen. */
   function openInspector(target) {
+    if (store.get().guessing) return store.set({ inspect: false, message: t('inspect.afterAnswer') }); // it would answer the open question
     const board = at.board.parentElement;
     const home = [debugBox, at.tensors].find((place) => place.contains(target)) ?? (store.get().oneRow ? board : at.below);
     if (home.nextElementSibling !== inspectBox) still(home === at.below ? board : home, () => home.after(inspectBox));

@@ -41,25 +41,31 @@ function reserve(node, variants, draw, now) {
   if (heights.length) node.style.minHeight = `${Math.max(...heights)}px`;
 }
 
-/** Every lane as high as it is at the end of the run, when all is said of it; the right one also as high as its twin. */
+/** Every lane as high as it is at the end of the run, when all is said of it; the right one also as high as its twin. A
+ *  chapter may ask which rows differ: there all rows are alike, and a lane that stands alone is like any other one. */
 function reserveLanes(board, shown, act) {
-  const sections = [...board.children].map((section) => ({ section, lanes: section.querySelectorAll('.r-lane') }));
-  const trials = shown.flatMap((each) => {
-    const state = { ...each, step: lastStep(each), hover: null, cell: null };
+  const sections = [...board.children].map((section) => ({ section, row: Number(section.dataset.row), lanes: section.querySelectorAll('.r-lane') }));
+  const inChapter = Boolean(shown[0]?.chapter);
+  const count = sections[0]?.lanes.length;
+  const variants = inChapter && count === 1 ? Object.keys(shown[0].fold.lanes).map((name) => ({ ...shown[0], left: name, right: name })) : shown;
+  const place = (row, n) => (inChapter ? n : `${row}/${n}`);
+  const trials = variants.flatMap((each) => {
+    const state = { ...each, step: lastStep(each), hover: null, cell: null, guessing: '', ...(inChapter ? { sole: false, allRows: true } : {}) };
     const plan = layout(state, board.clientWidth);
-    return sections.flatMap(({ section, lanes }) => plan.lanes.slice(0, lanes.length).map((name, n) => {
-      const lane = laneBlock(state.fold, name, Number(section.dataset.row), n ? 'right' : 'left');
+    const rows = inChapter ? plan.rows : sections.map(({ row }) => row);
+    return rows.flatMap((row) => plan.lanes.slice(0, count).map((name, n) => {
+      const lane = laneBlock(state.fold, name, row, n ? 'right' : 'left');
       const box = el('div', { 'aria-hidden': 'true', inert: true, style: 'visibility:hidden' }, lane);
-      drawLane(lane, state, plan, Number(section.dataset.row), act);
+      drawLane(lane, state, plan, row, act);
       drawCompareButtons(box, state, () => {});
-      section.append(box);
-      return { box, lane, real: lanes[n] };
+      sections[0].section.append(box);
+      return { box, lane, at: place(row, n) };
     }));
   });
   const room = new Map();
-  for (const { real, lane } of trials) room.set(real, Math.max(room.get(real) ?? 0, heightOf(lane)));
+  for (const { at, lane } of trials) room.set(at, Math.max(room.get(at) ?? 0, heightOf(lane)));
   for (const { box } of trials) box.remove();
-  for (const { lanes } of sections) for (const real of lanes) real.style.minHeight = room.has(real) ? `${room.get(real)}px` : '';
+  for (const { row, lanes } of sections) lanes.forEach((lane, n) => { lane.style.minHeight = room.has(place(row, n)) ? `${room.get(place(row, n))}px` : ''; });
 }
 
 /** The rounds of which most is said: the first, the last, and where a row first tears, breaks or goes wrong. */

@@ -4,6 +4,7 @@ import { layout } from './layout.js';
 import { drawClaim, gist } from './claim.js';
 import { drawRows } from './rows.js';
 import { stageOrder } from './clock.js';
+import { keptBack } from './verdict.js';
 import { el, svg } from './svg.js';
 import { t, rowName } from './strings.js';
 
@@ -63,8 +64,8 @@ export function drawStage(at, state, act) {
   if (!state.fold?.header) return drawClaim(at.claim, state);
   const plan = layout(state, at.board.clientWidth);
   at.stage.classList.toggle('phone', plan.geo.phone);
-  at.stage.classList.toggle('guessing', Boolean(state.guessing));
-  at.stage.classList.toggle('blind', Boolean(state.guessing) && !state.sole); // `sole`: one difference is what is asked about
+  at.stage.classList.toggle('guessing', keptBack(state));
+  at.stage.classList.toggle('blind', keptBack(state) && !state.sole); // `sole`: one difference is what is asked about
   at.stage.classList.toggle('held', state.guessing === 'bet');
   placeFoot(at, plan.geo.phone, Boolean(state.chapter));
   at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);

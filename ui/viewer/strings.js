@@ -182,6 +182,7 @@ const EN = {
 
   inspect: {
     title: 'token {n}, {lane}, row {row}', titlePrompt: 'prompt token {n}, {lane}, row {row}',
+    afterAnswer: 'What is known of this token is told after your answer.',
     round: 'as it is after round {step}', later: 'not chosen before round {born}',
     previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which chose it',
     group: { token: 'Token', origin: 'Where it comes from', memory: 'In memory after round {step}', verdict: 'What the target said' },

@@ -2,7 +2,7 @@
 
 import { ribbonOf } from './gaps.js';
 import { rowOrder } from './clock.js';
-import { verdictOf } from './verdict.js';
+import { keptBack, verdictOf } from './verdict.js';
 import { units } from './pieces.js';
 import { el } from './svg.js';
 import { t, laneLong } from './strings.js';
@@ -21,7 +21,7 @@ function tableOf(state) {
 
 function line(state, lane, row) {
   const ribbon = ribbonOf(state.fold, lane, row, state.step);
-  const cells = [laneLong(lane), row + 1, '', '', '', '', '', state.guessing ? '' : verdictOf(state.fold, lane, row).text];
+  const cells = [laneLong(lane), row + 1, '', '', '', '', '', keptBack(state) ? '' : verdictOf(state.fold, lane, row).text];
   if (ribbon) {
     const { frame, i } = ribbon;
     const last = ribbon.tokens.at(-1);

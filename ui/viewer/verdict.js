@@ -15,6 +15,9 @@ export function verdictOf(fold, lane, row) {
   return { state: 'bug', text: t(state.kinds.length < n ? 'endsEarly' : 'differs', { n }) };
 }
 
+/** Whether an open question keeps back how the rows came out; one that asks why they did so keeps back the reason alone. */
+export const keptBack = ({ guessing }) => Boolean(guessing) && guessing !== 'why';
+
 /** How many rows of a lane equal the row run alone; `waiting` while some verdict is out. */
 export function countEqual(fold, lane) {
   const rows = Object.values(fold?.lanes[lane]?.rows ?? {});
