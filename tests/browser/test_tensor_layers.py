@@ -117,3 +117,25 @@ def test_all_layers_one_after_another_and_a_slot_opens_the_inspector(
     page.wait_for_selector("#ragged-inspector:not([hidden])")
     assert page.evaluate("window.__ragged.store.get().cell.lane") == "bsp"
     looks_right(page, screen, "#ragged-inspector")
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_what_is_printed_from_the_dark_theme_has_light_plots(open_page: Callable, static_site: str, seen: bool) -> None:
+    page = open_page(
+        f"{static_site}/?t=hero&r=3", viewport={"width": 1440, "height": 900 if seen else 400}, color_scheme="dark"
+    )
+    page.locator("#ragged-tensors").scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelectorAll('.rg-tn-plot .heatmaplayer image').length === 4")
+    if not seen:
+        page.evaluate("scrollTo(0, 0)")
+    fills = """() => [...document.querySelectorAll('.rg-tn-plot')].flatMap((plot) => plot.data ?? [])
+      .filter(({type}) => type === 'heatmap').map(({colorscale}) => colorscale[0][1])"""
+    dark = page.evaluate(fills)
+    page.evaluate(f"""() => matchMedia('print').addEventListener('change', ({{matches}}) => {{
+      if (matches) window.printed = ({fills})();
+    }})""")
+    page.pdf()
+    assert page.evaluate("window.printed") == ["#f1f1ef"] * 4
+    assert dark == ["#2a2f36"] * 4
+    page.locator("#ragged-tensors").scroll_into_view_if_needed()
+    page.wait_for_function(f"({fills})().every((fill) => fill === '#2a2f36')")

@@ -1,4 +1,4 @@
-// When the tensor views must look again: their width, the theme, their coming into sight. Each returns its own end.
+// When the tensor views must look again: their width, the theme, a printer, their coming into sight. Each returns its own end.
 
 /** Calls `change` when `box` gets another width. */
 export function watchSize(box, change) {
@@ -23,6 +23,17 @@ export function watchTheme(change) {
   return () => {
     watch.disconnect();
     media.removeEventListener('change', change);
+  };
+}
+
+/** Calls `change(printing)` before the page is printed and after. The theme has changed by then (theme.js listens first). */
+export function watchPrint(change) {
+  const [before, after] = [() => change(true), () => change(false)];
+  window.addEventListener('beforeprint', before);
+  window.addEventListener('afterprint', after);
+  return () => {
+    window.removeEventListener('beforeprint', before);
+    window.removeEventListener('afterprint', after);
   };
 }
 

@@ -11,7 +11,7 @@ import { legendOf } from './tensor_legend.js';
 import { SEEN_PAD } from './tensor_marks.js';
 import { blank, drawOverlay, drawPanel } from './tensor_panel.js';
 import { readTheme } from './tensor_theme.js';
-import { nextFrame, watchSight, watchSize, watchTheme } from './tensor_watch.js';
+import { nextFrame, watchPrint, watchSight, watchSize, watchTheme } from './tensor_watch.js';
 import { say } from './tensor_words.js';
 import { VIEWS } from './views.js';
 
@@ -21,7 +21,7 @@ const NARROW = 640; //   px: below, the views wait behind a button
 /** Mounts the views into `box`. Returns {redraw, destroy}. */
 export function mountTensors(box, store) {
   const self = {
-    box, store, Plotly: null, theme: null, visible: false, busy: false, dirty: true, all: false,
+    box, store, Plotly: null, theme: null, visible: false, printing: false, busy: false, wake() {}, dirty: true, all: false,
     look: { left: null, right: null, row: null }, // where the focus windows look, when somebody moved them
     times: [],
   };
@@ -37,7 +37,8 @@ export function mountTensors(box, store) {
   });
   const stop = [
     store.subscribe((state, keys) => onState(self, state, keys, refresh)), watchSize(box, refresh),
-    watchTheme(() => { self.theme = null; refresh(); }), watchSight(box, (seen) => { self.visible = seen; if (seen) refresh(); }),
+    watchTheme(() => { self.theme = null; refresh(); }), watchPrint((printing) => { Object.assign(self, { printing, theme: null }); refresh(); self.wake(); }),
+    watchSight(box, (seen) => { self.visible = seen; if (seen) refresh(); }),
   ];
   window.__ragged = Object.assign(window.__ragged ?? {}, { tensors: hooks(self) });
   start(self);
@@ -66,14 +67,16 @@ async function start(self) {
   }
 }
 
-/** The draw loop: at most one draw per animation frame, always ending on the newest state. */
+/** The draw loop: at most one draw per animation frame, always ending on the newest state. What is printed is printed
+ *  before there is another frame, also what is out of sight. */
 async function run(self) {
-  if (self.busy || !self.visible) return;
+  const wanted = () => self.visible || self.printing;
+  if (self.busy || !wanted()) return;
   self.busy = true;
   try {
-    while (self.dirty && self.visible) {
+    while (self.dirty && wanted()) {
       self.dirty = false;
-      await nextFrame();
+      if (!self.printing) await Promise.race([nextFrame(), new Promise((now) => { self.wake = now; })]);
       const began = performance.now();
       const drawn = await draw(self);
       if (drawn) self.times = [...self.times.slice(-199), { ms: performance.now() - began, plots: drawn }];
@@ -95,7 +98,7 @@ async function draw(self) {
   showChrome(self.ui, { open, views, all: self.all });
   if (!open || !self.Plotly) return 0;
   self.theme ??= readTheme(self.ui.root);
-  const scene = sceneOf(state);
+  const scene = { ...sceneOf(state), theme: self.theme }; // it may change between two panels: then all are drawn again
   const sides = state.left === state.right ? SIDES.slice(0, 1) : SIDES; // one lane is drawn once
   let drawn = 0;
   for (const view of views) {
@@ -148,12 +151,12 @@ async function drawSide(self, state, scene, view, panel) {
   const geometry = layoutPanel({ ...shape, focus });
   const near = geometry.zones.focus;
   const key = JSON.stringify([width, scene.axis, scene.span, scene.scale, near.first, near.lines, state.step, lane.name,
-    lane.status, frame.step, frame.complete ? 0 : state.fold.last_seq, self.theme.paper, self.theme.ink, state.alias]);
+    lane.status, frame.step, frame.complete ? 0 : state.fold.last_seq, scene.theme.paper, scene.theme.ink, state.alias]);
   if (panel.key === key && panel.fold === state.fold) return 0;
   const kinds = tensorOf(state.fold, lane, frame, 'kinds', scene.axis);
   const tensor = view === 'kinds' ? kinds : tensorOf(state.fold, lane, frame, view, scene.axis);
   Object.assign(panel, { cell: state.cell, broken: state.broken });
-  const { theme } = self;
+  const { theme } = scene;
   await drawPanel(panel, self.Plotly, { fold: state.fold, lane, frame, step: state.step, tensor, kinds, geometry, theme, scale: scene.scale });
   Object.assign(panel, { key, fold: state.fold });
   return 1;
