@@ -1047,7 +1047,7 @@ def test_the_exercise_that_asks_for_the_defect_does_not_name_it(open_page: Calla
     for suspect in ("Pads", "Masks", "Dead slots"):
         page.get_by_role("button", name=suspect, exact=True).click()
         assert page.locator(".r-broken").count() == 0
-    page.get_by_role("button", name="Positions", exact=True).click()
+    page.locator(PANEL).get_by_role("button", name="Position ids", exact=True).click()
     page.wait_for_function("!window.__ragged.store.get().guessing")
     page.evaluate("window.__ragged.store.set({right: 'bsp'})")
     page.wait_for_selector(".r-broken")
