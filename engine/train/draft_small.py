@@ -1,12 +1,17 @@
-"""A small draft model: a few of the target's layers between its own embedding and output rows, trained to agree."""
+"""A small draft model: a few of the target's layers between its own embedding and output rows, trained to agree.
+
+Layers that `induction` has added are attention alone: nothing is kept of their MLP, which adds nothing.
+"""
 
 import copy
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from transformers import PreTrainedModel
 
-from engine.train import compact
+from engine.train import compact, induction
 from engine.train.chain_loss import against, teacher
 from engine.train.competing import all_of, sampled
 from engine.train.data import Batch
@@ -40,6 +45,28 @@ def from_target(target: PreTrainedModel, layers: tuple[int, ...] | None = None) 
     return small
 
 
+def shaped(target: PreTrainedModel, names: Iterable[str]) -> PreTrainedModel:
+    """A model into which kept tensors of these names fit."""
+    names = set(names)
+    small = from_target(target, (0,) * len({name.split(".")[2] for name in names if name.startswith("model.layers.")}))
+    for n, layer in enumerate(small.model.layers):
+        if f"model.layers.{n}.mlp.down_proj.weight" not in names:
+            induction.silence(layer)
+    return small
+
+
+def kept(small: PreTrainedModel) -> dict[str, Tensor]:
+    """What training has made: neither the target's rows nor what silent layers lack."""
+    lacking = {
+        f"model.layers.{n}.{name}"
+        for n, layer in enumerate(small.model.layers)
+        if induction.silent(layer)
+        for name, _ in layer.named_parameters()
+        if name.startswith(("mlp", "post_attention"))
+    }
+    return {name: w for name, w in small.state_dict().items() if name not in SHARED and name not in lacking}
+
+
 def score(small: PreTrainedModel, batch: Batch, temperature: float) -> Score:
     """Soft cross-entropy with the target on answers; in training mode over a sample of the tokens, see `competing`."""
     rows, wanted = small.lm_head.weight, batch.wanted
@@ -53,13 +80,13 @@ def score(small: PreTrainedModel, batch: Batch, temperature: float) -> Score:
 
 def save(small: PreTrainedModel, folder: Path, about: dict) -> Path:
     """Write the trained layers and the norm as a compact shard."""
-    tensors = {name: tensor for name, tensor in small.state_dict().items() if name not in SHARED}
-    return compact.write(Path(folder) / FILE, tensors, {**about, "layers": small.config.num_hidden_layers})
+    return compact.write(Path(folder) / FILE, kept(small), {**about, "layers": small.config.num_hidden_layers})
 
 
 def load(folder: Path, target: PreTrainedModel) -> PreTrainedModel:
     """The draft model of a folder, sharing the target's embedding and output rows, frozen."""
     file = Path(folder) / FILE
-    small = from_target(target, (0,) * compact.about(file)["layers"])
-    compact.fill(small, compact.read(file), file)
+    tensors = compact.read(file)
+    small = shaped(target, tensors)
+    compact.fill(small, tensors, file)
     return small.eval().requires_grad_(False)

@@ -12,7 +12,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine import load, shelf
-from engine.train import compact, data, draft_small
+from engine.train import compact, data, draft_small, induction
 from engine.train.features import Store
 from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
 
@@ -32,9 +32,9 @@ def start(target: PreTrainedModel, folder: Path | None) -> tuple[PreTrainedModel
     """A model to train: the published one of `folder`, where there is one, with what its card tells; else a new one."""
     small, progress = draft_small.from_target(target), Progress()
     if folder is not None and (file := folder / draft_small.FILE).is_file():
-        about = compact.about(file)
-        small = draft_small.from_target(target, (0,) * about["layers"])
-        compact.fill(small, compact.read(file), file)
+        about, tensors = compact.about(file), compact.read(file)
+        small = draft_small.shaped(target, tensors)
+        compact.fill(small, tensors, file)
         progress = Progress(**{f.name: about[f.name] for f in fields(Progress) if f.name in about})
     return small, progress
 
@@ -45,11 +45,16 @@ def main(argv: list[str] | None = None) -> None:
         "--head", type=Path, default=draft_small.DRAFT, help="folder of a published shard to start from"
     )
     parser.add_argument("--fresh", action="store_true", help="start anew, from the target's layers")
+    parser.add_argument(
+        "--copies", action="store_true", help="add two layers that copy on, see `induction`; then train"
+    )
     args = arguments(parser, Recipe(chain=0)).parse_args(argv)
     torch.manual_seed(args.seed)
     target = load.load_model(load.find(args.target, shelf.CACHE), "float32", args.device)
     store = Store(args.features, 3 * target.config.hidden_size).open()
     small, progress = start(target, None if args.fresh else args.head)
+    if args.copies and not induction.has(small):
+        small = induction.add(small, induction.sample(store))
     training = Training(small, score_of(small), recipe_of(args), args.checkpoint or CHECKPOINT, args.device)
     training.progress = progress
     if not args.fresh:

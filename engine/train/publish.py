@@ -83,8 +83,7 @@ def restore(kind: str, checkpoint: Path, target: torch.nn.Module) -> tuple[Draft
 def restore_draft(checkpoint: Path, target: torch.nn.Module) -> tuple[torch.nn.Module, dict]:
     """The draft model of a checkpoint, frozen, and the progress saved with it."""
     saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
-    layers = {name.split(".")[2] for name in saved["head"] if name.startswith("model.layers.")}
-    small = draft_small.from_target(target, (0,) * len(layers))
+    small = draft_small.shaped(target, saved["head"])
     small.load_state_dict(saved["head"], strict=False)
     return small.eval().requires_grad_(False), saved["progress"]
 
@@ -126,8 +125,7 @@ def main(argv: list[str] | None = None) -> None:
         out = args.out or draft_small.DRAFT
         small, progress = restore_draft(args.checkpoint or CHECKPOINT, target)
         draft_small.save(small, out, progress)
-        names = {n for n, _ in small.named_parameters()} - set(draft_small.SHARED)
-        size = sum(w.numel() for n, w in small.named_parameters() if n in names)
+        size = sum(w.numel() for w in draft_small.kept(small).values())
         facts = {"layers": small.config.num_hidden_layers}
     else:
         out = args.out or heads.folder(args.kind)
