@@ -20,7 +20,7 @@ PROPOSER_SAYS = {
     "eagle3": ("EAGLE-3", "one small layer on the model's own inner states, trained here"),
     "hybrid": ("hybrid", "n-gram where two or more tokens repeat, else EAGLE-3"),
     "mtp": ("MTP", "one layer on the model's last states, fed its own output again, trained here"),
-    "draft_small": ("small draft model", "two layers, trained here to agree with the model"),
+    "draft_small": ("small draft model", "a few layers, trained here to agree with the model"),
     "self_skip": ("self-skip", "the model itself with some of its layers left out"),
     "draft_model": ("draft model", "a smaller model with the same vocabulary"),
 }

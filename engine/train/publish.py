@@ -7,7 +7,7 @@ import torch
 from transformers import PretrainedConfig
 
 from engine import load, shelf
-from engine.train import draft_small, head_shard, heads, held_out
+from engine.train import draft_small, head_shard, heads, held_out, induction
 from engine.train.acceptance import beside, maker, replay, table
 from engine.train.draft_head import DraftHead, aux_layers, kv_heads, layer_config
 from engine.train.draft_train import CHECKPOINT
@@ -35,16 +35,18 @@ that speculators uses. vLLM serves MTP only as native weights of some families, 
 """,
     "draft": """# Draft model for {target}
 
-{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights. `draft.safetensors` is
-the compact shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out DIR` writes an
-ordinary `LlamaForCausalLM` directory; as a proposer it is `draft_small`.
+{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights. {copies}
+`draft.safetensors` is the compact shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out
+DIR` writes an ordinary `LlamaForCausalLM` directory; as a proposer it is `draft_small`.
 """,
 }
 
 COPYING = "It has {now} attention heads where the target has {before}: the further ones began as attention that copies."
 
+NOTING = "{n} of them are attention alone, which began as attention that copies."
+
 CARD = """{what}
-Trained by `python -m engine train generate`, `{kind}` and `publish` on text that the target wrote itself:
+Trained by `python -m engine train generate`, `tasks`, `copies`, `{kind}` and `publish` on text of the target's own:
 {talks} conversations, {tokens} tokens seen in {steps} steps ({seconds:.0f} s of wall time on {device}).
 {ended}
 
@@ -126,7 +128,8 @@ def main(argv: list[str] | None = None) -> None:
         small, progress = restore_draft(args.checkpoint or CHECKPOINT, target)
         draft_small.save(small, out, progress)
         size = sum(w.numel() for w in draft_small.kept(small).values())
-        facts = {"layers": small.config.num_hidden_layers}
+        few = sum(map(induction.silent, small.model.layers))
+        facts = {"layers": small.config.num_hidden_layers, "copies": NOTING.format(n=few) if few else ""}
     else:
         out = args.out or heads.folder(args.kind)
         head, progress = restore(args.kind, args.checkpoint or heads.checkpoint(args.kind), target)
