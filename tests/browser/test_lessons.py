@@ -93,7 +93,7 @@ def do(page: object, told: dict) -> None:
         case "rectangle":
             buttons.click()
         case "defect":
-            for n, evidence in enumerate(("row 1 has no pads", "EQSPEC masks pads too", "row 3 goes wrong")):
+            for n, evidence in enumerate(("row 1 has no pads", "EQSPEC masks slots too", "row 3 goes wrong")):
                 buttons.nth(n).click()
                 assert re.match(rf"Cleared\. (BSP.s )?{evidence}", page.inner_text(FEED))
                 assert skip.is_visible()
@@ -258,7 +258,7 @@ def test_every_right_answer_says_why_in_words_of_its_own(open_page: Callable, st
     asked = [s for n in range(len(CHAPTERS)) for s in plan(page, n)["steps"] if s["kind"] != "act"]
     assert all(re.fullmatch(r"[^{}]{25,}\.", s["right"]) for s in asked), [s["right"] for s in asked]
     assert len({s["right"] for s in asked}) == len(asked) == 16
-    assert "Draft 4, “.”, falls: the model chose “and” there." in asked[0]["right"]
+    assert "Draft 4, “.”, is rejected: the model chose “and” there." in asked[0]["right"]
     assert "bonus token “rolls”" in asked[1]["right"]
 
 
@@ -454,7 +454,7 @@ def test_the_newest_token_was_chosen_in_place_of_the_first_rejected_draft(
 ) -> None:
     page = open_page(f"{static_site}/blank")
     assert "“the”, the newest token, has no entry yet: the model chose it in place of “te”" in plan(page, 1)["why"]
-    assert plan(page, 1)["steps"][1]["done"].startswith("Cut: 2 rejected entries are gone. “h” also fits")
+    assert plan(page, 1)["steps"][1]["done"].startswith("2 rejected entries are gone. “h” also fits")
     other = changed(page, 1, lambda trace: commit(trace, 1, 1))
     assert "in place of “te”" not in other["why"]
     assert "in place of" in other["why"]
@@ -465,7 +465,7 @@ def test_a_suspect_is_cleared_by_a_row_of_the_trace(open_page: Callable, static_
     bet = plan(page, 5)["steps"][0]["misses"]
     assert "row 1 has no pads between prompt and answer, and goes wrong at token 13" in bet[0]
     assert "row 3 goes wrong at token 3, before it has any dead slot." in bet[1]
-    assert bet[2].startswith("EQSPEC masks pads too (10 in row 3)")
+    assert bet[2].startswith("EQSPEC masks slots too (10 in row 3)")
     for rows, lane, n in (((0, 1), "bsp", 0), ((2,), "bsp", 1), ((1,), "eqspec", 2)):
 
         def other(trace: list[dict], rows: tuple = rows, lane: str = lane) -> None:
@@ -502,7 +502,7 @@ def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callab
     assert page.evaluate("document.activeElement.className") == "r-ask"
     stage_is(page, {"step": 1, "row": 0, "right": "bsp", "chapter": 1, "told": "eqspec"})
     page.keyboard.press("n")  # nothing yet: the bet comes first
-    assert "goes on with" in page.inner_text(f"{PANEL} .r-ask")
+    assert "the drafts are" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.inner_text(FEED) == "Bet: “0”."

@@ -130,7 +130,7 @@ const EN = {
   },
   sayEnd: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}.',
   sayEndTry: 'The end. {left} equals the row run alone in {a} of {rows} rows, {right} in {b}. Is it the dead slots? Repair only the position ids and see.',
-  sayHealed: 'Same dead slots, same masks, same padding; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
+  sayHealed: 'Dead slots, masks and padding all stay; only the position ids count tokens instead of slots. The ribbon closes and {equal} of {rows} rows equal the row run alone.',
   sayHidden: 'Round {step}. What happens in it is told after your answer.',
   sayWait: 'Waiting for the first round.',
 
