@@ -631,7 +631,7 @@ def test_the_chapter_on_realigning_keeps_its_answer_back_and_explains_the_round_
     page.click(f"{PANEL} [data-value='0']")
     page.wait_for_function("document.querySelector('#ragged-tensors').innerText.includes('No row shifts')")
     page.click(f"{PANEL} .next")
-    assert page.inner_text(f"{PANEL} .r-ask").startswith("Round 2: row 3 moves by +3, row 1 by 0")
+    assert page.inner_text(f"{PANEL} .r-ask").startswith("Rows that grow unequally move: row 3 by +3, row 1 by 0")
     stage_is(page, {"view": "move", "step": 2, "row": 2})
 
 

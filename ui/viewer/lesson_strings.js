@@ -63,7 +63,7 @@ const EN = {
     check: '{lane}’s rows accept {list}. How many accepted drafts would one cut discard?',
     notFree: '“Just take the minimum” is not free: every row loses what it accepted beyond it.', notOne: 'Not just the best row: all rows’ losses count.', notRejected: 'Rejected drafts are lost anyway. Count the accepted ones.', miscount: 'Add up each row’s accepted drafts beyond the smallest count.',
     because: { predict: 'Further right, a rejected draft would stay.', check: 'Beyond the smallest count, {min}: {sum} = {discarded}.' },
-    why: 'One cut (rollback) is exact but wastes work; a cut per row leaves a ragged edge.',
+    why: 'One cut (rollback) is exact but wastes verified work; a cut per row leaves a ragged edge.',
   },
   shortcut: {
     title: 'The tempting shortcut',
@@ -91,7 +91,7 @@ const EN = {
     },
     unclear: 'No row of this run clears that one: see what the others do.',
     done: 'Repaired: {equal} of {rows} rows equal; before, {before}.',
-    act: 'Question the suspects; the stage answers.',
+    act: 'Question the suspects on the stage.',
     check: 'Harmless or harmful to the row’s text?',
     itemPads: 'EQSPEC, row {row}: {n} masked pads in front', itemHoles: 'BSP repaired, row {row}: {n} masked slots inside', itemGaps: 'BSP, row {row}: position gaps {n}',
     missHarmless: '{item}: its text equals the row run alone, so that is harmless.', missHarmful: '{item}: it differs from token {n} on. That is harmful.',
