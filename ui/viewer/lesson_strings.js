@@ -117,7 +117,7 @@ const EN = {
     title: 'Is it really equal?',
     lead: 'Exact means the same tokens as alone, but {dtype} rounds.',
     rule: 'Rounding: in the batch both tokens’ scores (logits) moved at most {noise}; alone, one led by at most {twice}.',
-    invariant: 'Bug: more than that, or a broken rule (invariant), say a position gap.',
+    invariant: 'Bug: more than that, or a broken rule (invariant): a position gap.',
     run: 'Run {letter}', leads: '{expected} leads {actual} by {gap}', tie: '{expected} and {actual} are tied',
     predict: 'EQSPEC, no fault: how many of {rows} rows equal the row run alone?',
     fewer: 'A batch adds numbers in another order than a single row, and that decides a near tie.', more: 'Rounding decides only where two tokens are as good as equal; most choices are clear.',
