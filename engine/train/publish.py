@@ -35,7 +35,7 @@ that speculators uses. vLLM serves MTP only as native weights of some families, 
 """,
     "draft": """# Draft model for {target}
 
-{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights. {copies}
+{layers} decoder layers between the target's own embedding and output rows, {size:.1f} M weights.{copies}
 `draft.safetensors` is the compact shard (matrices in 8 bits with a scale per row). `python -m engine export draft --out
 DIR` writes an ordinary `LlamaForCausalLM` directory; as a proposer it is `draft_small`.
 """,
@@ -43,7 +43,7 @@ DIR` writes an ordinary `LlamaForCausalLM` directory; as a proposer it is `draft
 
 COPYING = "It has {now} attention heads where the target has {before}: the further ones began as attention that copies."
 
-NOTING = "{n} of them are attention alone, which began as attention that copies."
+NOTING = "\n{n} of them are attention alone, which began as attention that copies."
 
 CARD = """{what}
 Trained by `python -m engine train generate`, `tasks`, `copies`, `{kind}` and `publish` on text of the target's own:
