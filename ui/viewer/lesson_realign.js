@@ -38,7 +38,7 @@ function rowOf(frame, id) {
   const same = (list, { slot, from }) => map[list][slot] === fed[list][from];
   const fate = entries.every((entry) => same('position', entry) && same('token', entry)) ? 'copied' : entries.every((entry) => same('token', entry)) ? 'rotated' : 'recomputed';
   const last = entries.at(-1);
-  return { frame, id, step: frame.step, round: frame.step, pads: before, after, delta: after - before, c: owned(map).length, width: frame.width_after, fate, token: last?.owner, position: last && map.position[last.slot] };
+  return { frame, id, step: frame.step, round: frame.step, pads: before, after, delta: after - before, c: owned(map).length, had: owned(frame.before[id]).length, got: owned(map).length - owned(frame.before[id]).length, width: frame.width_after, fate, token: last?.owner, position: last && map.position[last.slot] };
 }
 
 function steps(f) {
