@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> None:
     store = Store(args.features, 3 * target.config.hidden_size).open()
     small, progress = start(target, None if args.fresh else args.head)
     if args.copies and not induction.has(small):
-        small = induction.add(small, induction.sample(store))
+        small = induction.add(small.to("cpu"), induction.sample(store)).to(args.device)
     training = Training(small, score_of(small), recipe_of(args), args.checkpoint or CHECKPOINT, args.device)
     training.progress = progress
     if not args.fresh:
