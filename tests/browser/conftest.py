@@ -51,6 +51,12 @@ class Visit:
         assert not self.outside, f"requests to other machines: {self.outside}"
 
 
+def wait_until_drawn(page: object, wait: Callable[..., object], condition: str, **options: object) -> None:
+    """`page.wait_for_function`, and then two frames: a state holds at once but is drawn in the next frame."""
+    wait(condition, **options)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+
+
 @pytest.fixture
 def open_page(chromium: object) -> Iterator[Callable[..., object]]:
     """`open_page(url, **context_options)` gives a Playwright page; `page.visit` is its Visit, checked at the end.
@@ -63,6 +69,7 @@ def open_page(chromium: object) -> Iterator[Callable[..., object]]:
         context = chromium.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         context.set_default_timeout(15_000)
         page, visit = context.new_page(), Visit()
+        page.wait_for_function = functools.partial(wait_until_drawn, page, page.wait_for_function)
         contexts.append(context)
         visits.append(visit)
 
