@@ -22,6 +22,7 @@ _IMPORT = re.compile(r"""^(?:import|export)\b[^'"()]*?['"]\./([\w.-]+)['"]""", r
 _CSS = """
 .gradio-container .main.fillable, .html-container:has(#ragged-mount) { padding: 0 !important; }
 gradio-app footer { display: none !important; }
+.gradio-container > .main > [data-testid=status-tracker]:has(> .loading) { display: none; } /* the stage plays already */
 #your-prompts:not(.open) { display: none; }
 #your-prompts { max-width: 960px; margin: 0 auto; padding: 16px; }
 #your-prompts h2 { margin: 0; font-size: 18px; }

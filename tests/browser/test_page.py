@@ -56,6 +56,19 @@ def test_the_hero_plays_when_gradio_s_javascript_never_comes(open_page: Callable
     assert page.evaluate("window.__ragged.store.get().step") == step
 
 
+def test_gradio_s_own_sign_of_waiting_does_not_lie_over_the_stage(open_page: Callable, site: str) -> None:
+    page = open_page()
+    page.add_init_script("""window.seen = [];
+    new MutationObserver(() => document.querySelectorAll('gradio-app .loading').forEach((node) => {
+      window.seen.push(node.checkVisibility() && node.textContent);
+    })).observe(document, { childList: true, subtree: true });""")
+    page.goto(site)
+    page.wait_for_selector(MOUNTED)
+    seen = page.evaluate("window.seen")
+    assert seen  # Gradio did show it
+    assert not any(seen)
+
+
 def test_gradio_takes_the_stage_over_as_it_is_and_stays_out_of_sight(open_page: Callable, site: str) -> None:
     page = open_page(site)
     page.wait_for_selector("#ragged-stage h1")
