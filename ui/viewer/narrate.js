@@ -1,6 +1,6 @@
 // One sentence for this round, chosen by what matters most in it: the first wrong word, the first tear, the rest.
 
-import { lastStep, laneGap, rowOrder } from './clock.js';
+import { lastStep, laneGap, onlyOne, rowOrder, shownGap } from './clock.js';
 import { otherLane } from './repair.js';
 import { firstViolation, firstWrong, ribbonOf } from './gaps.js';
 import { reasonOf } from './reason.js';
@@ -17,8 +17,9 @@ export function narrate(state) {
 
 const rowName = (row) => t('rowInText', { n: row + 1 });
 
-/** The rows, the selected one first. */
+/** The rows that are spoken of: the selected one first, and alone where only that is shown. */
 function rowsOf(state) {
+  if (onlyOne(state)) return [state.row];
   return [state.row, ...rowOrder(state.fold).filter((row) => row !== state.row)];
 }
 
@@ -74,11 +75,12 @@ function prefill(state) {
 
 function firstTear(state) {
   const { fold, left, right, step } = state;
-  const gap = laneGap(fold, right);
+  const gap = shownGap(state);
   if (!gap || gap.step !== step || laneGap(fold, left)) return null;
-  const tear = ribbonOf(fold, right, gap.row, step)?.gaps.find((found) => found.before === gap.index);
+  const row = gap.row ?? state.row;
+  const tear = ribbonOf(fold, right, row, step)?.gaps.find((found) => found.before === gap.index);
   if (!tear?.dead.some((dead) => dead.kind === 'rejected')) return null;
-  return t('sayFirstGap', { step, left: laneLong(left), right: laneLong(right), row: rowName(gap.row), places: tn('places', gap.size) });
+  return t('sayFirstGap', { step, left: laneLong(left), right: laneLong(right), row: rowName(row), places: tn('places', gap.size) });
 }
 
 /** The selected row in both lanes, or the first row that still decodes in one of them. */
