@@ -8,6 +8,7 @@ class    a row that differs is "rounding" or "bug" by the rule of `engine.equiva
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 from engine.config import RunConfig
 from engine.equivalence import FLOOR, Witness, certify
@@ -16,6 +17,7 @@ from engine.frames import LaneState, RowState
 from engine.models import Pair
 from engine.registry import FAULTS, METHODS, PUBLISHED_BROKEN
 from engine.stream import session
+from engine.trace import Event, RowDone
 
 REFERENCE = "autoregressive"
 
@@ -70,23 +72,23 @@ def verify(
     prompts: Sequence[str | list[int]],
     methods: Sequence[str],
     batches: Sequence[int],
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str, int], None] = lambda text, done: None,
     faults: frozenset[str] | None = None,
 ) -> Iterator[Result]:
     """Results of all methods and batch sizes at the precision of `base`, whose `method` and `batch` do not matter.
 
-    `faults`: those that each method carries, as far as it knows them; None: as published.
+    `faults`: those that each method carries, as far as it knows them; None: as published. `progress` is told what is
+    being decoded, and how many of its rows are done.
     """
-    progress(f"{base.dtype}: the reference, {len(prompts)} rows one at a time")
     alone = replace(base, method=REFERENCE, batch=1, faults=None)
-    reference = Reference(*(found[REFERENCE] for found in run({REFERENCE: alone}, pair, prompts)))
+    told = partial(progress, f"{base.dtype}: the reference, each row alone")
+    reference = Reference(*(found[REFERENCE] for found in run({REFERENCE: alone}, pair, prompts, told)))
     for batch in batches:
         lanes = {m: config_of(base, m, batch, faults) for m in METHODS if m in methods}
         states: dict[str, LaneState] = {}
         witnesses: dict[str, Witness] = {}
         for name, config in lanes.items():
-            progress(f"{base.dtype}, batch {batch}: {name}")
-            found = run({name: config}, pair, prompts)
+            found = run({name: config}, pair, prompts, partial(progress, f"{base.dtype}, batch {batch}: {name}"))
             states |= found[0]
             witnesses |= found[1]
         noise = measured(pair, lanes, states, witnesses)
@@ -113,15 +115,28 @@ class Reference:
 
 
 def run(
-    lanes: dict[str, RunConfig], pair: Pair, prompts: Sequence[str | list[int]]
+    lanes: dict[str, RunConfig],
+    pair: Pair,
+    prompts: Sequence[str | list[int]],
+    told: Callable[[int], None] = lambda done: None,
 ) -> tuple[dict[str, LaneState], dict[str, Witness]]:
-    """All lanes to their end; and the logits that each of them saw."""
+    """All lanes to their end; and the logits that each of them saw. `told` hears how many rows are done."""
     witnesses: dict[str, Witness] = {}
+    done = 0
 
     def observer(lane: object, *_: object) -> None:
         witnesses[lane.name] = lane.witness
 
-    return fold(session(lanes, prompts, pair=pair, certify=False, observer=observer)).lanes, witnesses
+    def counted() -> Iterator[Event]:
+        nonlocal done
+        for event in session(lanes, prompts, pair=pair, certify=False, observer=observer):
+            if isinstance(event, RowDone):
+                done += 1
+                told(done)
+            yield event
+
+    told(done)
+    return fold(counted()).lanes, witnesses
 
 
 def measured(

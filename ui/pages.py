@@ -18,11 +18,11 @@ _FORM_LINK = Path(__file__).with_name("form_link.js")  # not a module: Gradio ca
 _CODE = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"""^(?:import|export)\b[^'"()]*?['"]\./([\w.-]+)['"]""", re.MULTILINE)
 
-#: Only what Gradio draws around the stage: full width, no footer, the form hidden until it is asked for.
+#: Only what Gradio draws around the stage: full width, no footer, no waiting (the stage plays already), a hidden form.
 _CSS = """
 .gradio-container .main.fillable, .html-container:has(#ragged-mount) { padding: 0 !important; }
 gradio-app footer { display: none !important; }
-.gradio-container > .main > [data-testid=status-tracker]:has(> .loading) { display: none; } /* the stage plays already */
+.gradio-container > .main > [data-testid=status-tracker]:has(> .loading) { display: none; }
 #your-prompts:not(.open) { display: none; }
 #your-prompts { max-width: 960px; margin: 0 auto; padding: 16px; }
 #your-prompts h2 { margin: 0; font-size: 18px; }

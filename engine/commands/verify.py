@@ -13,6 +13,7 @@ from pathlib import Path
 from engine.commands import drafting
 from engine.commands.output import writable
 from engine.commands.prompts import check, read_prompts
+from engine.commands.row_bar import row_bar
 from engine.config import ConfigError, RunConfig
 from engine.registry import FAULTS, METHODS, PUBLISHED_BROKEN
 
@@ -55,11 +56,12 @@ def main(args: argparse.Namespace) -> int:
     named = [m for m in methods if m not in PUBLISHED_BROKEN or args.methods != ["all"]]
     for base in {c.dtype: c for c in configs}.values():
         pair = load_pair(base)
-        for result in verify(pair, base, prompts, methods, args.batch, say, faults):
-            results.append(result)
-            say(in_words(result))
-            if args.shrink and not smallest and result.failed and result.method in named:
-                smallest = shrunk(pair, base, result, faults, prompts)
+        with row_bar(len(prompts)) as progress:
+            for result in verify(pair, base, prompts, methods, args.batch, progress, faults):
+                results.append(result)
+                say(in_words(result))
+                if args.shrink and not smallest and result.failed and result.method in named:
+                    smallest = shrunk(pair, base, result, faults, prompts)
     print_table(results)
     if args.json:
         args.json.write_text(json.dumps(as_json(args, len(prompts), results), indent=1) + "\n", encoding="utf-8")
