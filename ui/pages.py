@@ -24,6 +24,7 @@ _CSS = """
 gradio-app footer { display: none !important; }
 .gradio-container > .main > [data-testid=status-tracker]:has(> .loading) { display: none; }
 #your-prompts:not(.open) { display: none; }
+#your-prompts fieldset :checked { background-color: var(--checkbox-background-color-selected); } /* also hovered */
 #your-prompts { max-width: 960px; margin: 0 auto; padding: 16px; }
 #your-prompts h2 { margin: 0; font-size: 18px; }
 #ticket .html-container > * { display: flex; flex-wrap: wrap; gap: 12px; align-items: center; min-height: 48px; }

@@ -35,6 +35,14 @@ def opened(open_page: Callable, site: str, query: str = "", **options: object) -
     return page
 
 
+def test_a_chosen_option_looks_chosen_under_the_pointer_too(open_page: Callable, site: str) -> None:
+    page = opened(open_page, site)
+    page.locator("#your-prompts fieldset input:checked").first.hover()
+    colour = "getComputedStyle(document.querySelector('#your-prompts fieldset input{}')).backgroundColor"
+    mine, others = (page.evaluate(colour.format(state)) for state in (":checked", ":not(:checked)"))
+    assert mine != others
+
+
 def ticket(page: object) -> str:
     page.wait_for_function(
         "document.querySelector('#ticket .ticket').dataset.status in {refused: 1, failed: 1, done: 1}"
