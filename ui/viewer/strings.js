@@ -1,8 +1,10 @@
 // Every word on the stage. Another language is another table of the same shape: setStrings(table).
 // `{name}` is a value; text goes to the page as text, never as markup.
 
+import { DEBUG } from './strings_debug.js';
 import { DROP } from './strings_drop.js';
 import { EXPORT, NOTE } from './strings_export.js';
+import { INSPECT } from './strings_inspect.js';
 import { MARKDOWN } from './strings_markdown.js';
 import { MICRO } from './strings_micro.js';
 import { PREDICT } from './strings_predict.js';
@@ -150,73 +152,7 @@ const EN = {
   cellPrompt: '{lane}, row {row}, prompt token {n} {word}: id {id}, position {position}, slot {slot}.',
   tokenKind: { accepted: 'accepted draft', bonus: 'bonus', correction: 'correction', residual: 'residual', prefill: 'first token', prompt: 'prompt', 'mismatch kept': 'kept although the target disagrees', unknown: 'kind not in this trace' },
 
-  debug: {
-    open: 'Compare token by token', openRow: '{row}: compare token by token', title: '{lane} beside the row run alone, token by token',
-    stopEmpty: 'Stop when a row accepts nothing', stopped: 'Stopped in round {step}: {lane}, row {row} accepts none of its {n} drafts.',
-    token: 'token', alone: 'alone', none: 'nothing', at: '{from}, step {step}',
-    lines: 'Above: the row run alone. Below: {lane}.', knownFrom: 'The upper line is {lane}’s, which equals the row run alone.',
-    knownPart: 'Of the row run alone this trace knows the tokens up to the first difference.',
-    strip: '{lane}, row {row}, beside the row run alone', pair: 'token {n}: alone {alone}, {lane} {actual}: {state}',
-    state: {
-      whole: 'equal', torn: 'torn but still right', wrong: 'first wrong', tie: 'rounding tie', later: 'after the difference: not compared', unknown: 'not compared yet',
-    },
-    nothingBroken: 'no invariant broke', brokenEqual: 'The text survived it.',
-    violated: {
-      contiguity: 'slot {slot} is fed at position {actual}; {expected} was due', kv: 'slot {slot}: expected {expected}, found {actual}',
-      mask: 'the mask at slot {slot} is {actual}; {expected} was due', input: 'slot {slot}: fed {actual}; {expected} was due',
-      emission: 'emitted id {actual}; the target chose {expected}', rectangle: '{actual} pads; {expected} were due',
-    },
-    torn: { one: '{n} token torn but still right', other: '{n} tokens torn but still right' },
-    tornWhy: 'chosen after that, and the same as alone',
-    toWrong: 'first wrong: token {n}, round {step}', toTie: 'rounding tie: token {n}, round {step}',
-    gaps: '{sum} too far there, in {n}', noGaps: 'no gap was heard there',
-    scales: 'The target’s best two there', scalesHead: ['', 'first: token, id, logit', 'second', 'lead', 'from'],
-    noLogits: 'No logits: compare.logits and verify.top2 carry them where both sides have a token.',
-    itsToken: '({lane}’s token)', now: 'written in this round',
-    leads: 'Alone, {expected} leads {actual} by {alone} logits; in {lane} {actual} leads by {own}. Between the two runs these logits differ by up to {apart}.',
-    leadsLeast: 'Alone, {expected} leads {actual} by {alone} logits; in {lane} {actual} leads by at least {own}, and {expected} is not among the best two. Between the two runs these logits differ by at least {apart}.',
-    noTie: 'Rounding was measured to move a logit by {noise} in this run (compare.noise), {times} times less: not rounding.',
-    tie: 'Rounding was measured to move a logit by {noise} in this run (compare.noise): a tie that rounding decides, not a bug.',
-    noNoise: 'How far rounding moves a logit was not measured in this run (compare.noise).',
-  },
-
-  inspect: {
-    title: 'token {n}, {lane}, row {row}', titlePrompt: 'prompt token {n}, {lane}, row {row}',
-    afterAnswer: 'What is known of this token is told after your answer.',
-    round: 'as it is after round {step}', later: 'not chosen before round {born}',
-    previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which chose it',
-    group: { token: 'Token', origin: 'Where it comes from', memory: 'In memory after round {step}', verdict: 'What the target said' },
-    term: {
-      id: 'id', bytes: 'raw bytes', index: 'place in the text', kind: 'kind', drafted: 'drafted', q: 'q, the drafter’s probability',
-      accepted: 'accepted', choice: 'target’s choice', first: 'best logit', second: 'second logit', lead: 'lead', p: 'p, the target’s probability',
-      wasted: 'wasted in that round', row: 'row', slot: 'slot', from: 'came from', written: 'written', owner: 'KV owner', visible: 'visible',
-      position: 'position fed', expected: 'position expected', offset: 'offset', neighbour: 'from its neighbour', violation: 'broke here', copies: 'same place, hidden',
-    },
-    absent: 'not in this trace', carriedBy: '{why}; {from} would carry it',
-    indexPrompt: '{index} of the row, in the prompt', indexNew: '{index} of the row, generated token {n}',
-    born: '{kind}, round {step}', noPropose: 'not drafted: the prompts’ own forward chose it', noProposer: 'not drafted: this method drafts nothing', notYet: 'not written yet',
-    bonus: 'not drafted: the token after the last draft ({why})', noDraft: 'no draft in this round ({why})',
-    why: {
-      full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended',
-      acceptance: 'few of this row’s drafts were right lately', cost: 'more would not pay', confidence: 'the drafter was unsure',
-      budget: 'the budget was used', done: 'the row has ended',
-    },
-    draftedBy: 'by {source}, draft {j} of {n}', draftedOther: '{source} drafted {other} here, draft {j} of {n}',
-    source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head', mtp: 'the MTP module', draft_small: 'the small draft model' },
-    noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
-    yes: 'yes, draft {j}: the row kept {k} of {n}', no: 'no: the row kept {k} of {n}; this is the target’s own token', all: 'the row kept {k} of {n}; this one comes on top',
-    nothing: 'nothing to accept: no draft', notEmitted: 'another one was emitted',
-    rejected: { one: '{n} rejected draft', other: '{n} rejected drafts' }, filler: { one: '{n} unused draft slot', other: '{n} unused draft slots' },
-    cut: 'agreed drafts cut off ({why})', cutWhy: { stop: 'the text ended', budget: 'enough tokens', context: 'no more positions', rollback: 'rolled back' },
-    noWaste: 'nothing', rowOf: 'row {row}, line {i} of {n} in the batch',
-    hidden: 'in memory, but no query sees it', nextSlot: 'no KV yet: it is fed to slot {slot} next', noSlot: 'no KV yet: the next forward feeds it', noKv: 'no KV yet',
-    number: '{n}', will: '{n}, by this lane’s rule', writtenAt: 'in round {step}, to slot {slot}',
-    ownerOk: 'this token ({index})', ownerOther: 'this token ({index}), but the entry holds id {id}', seen: 'yes, to the next query', unseen: 'no, masked',
-    one: 'one position on', gap: '{by} from token {left}: a gap of {size}', stayed: 'the same slot: nothing was copied', same: 'the same slot', movedFrom: 'slot {from} ({by})',
-    hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
-  },
-
-  markdown: MARKDOWN, micro: MICRO, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT, whatIf: WHAT_IF,
+  debug: DEBUG, inspect: INSPECT, markdown: MARKDOWN, micro: MICRO, export: EXPORT, note: NOTE, drop: DROP, predict: PREDICT, whatIf: WHAT_IF,
   lanes: { compare: 'Compare', with: 'with', left: 'Upper lane', right: 'Lower lane' },
 
   starting: 'Run {run}: waiting for the first round…',

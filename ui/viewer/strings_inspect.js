@@ -1,0 +1,37 @@
+// The words of the inspector, which says everything of one token; part of the table in strings.js.
+
+export const INSPECT = {
+  title: 'token {n}, {lane}, row {row}', titlePrompt: 'prompt token {n}, {lane}, row {row}',
+  afterAnswer: 'What is known of this token is told after your answer.',
+  round: 'as it is after round {step}', later: 'not chosen before round {born}',
+  previous: 'Token before', next: 'Token after', other: 'The same in {lane}', toBorn: 'To round {step}, which chose it',
+  group: { token: 'Token', origin: 'Where it comes from', memory: 'In memory after round {step}', verdict: 'What the target said' },
+  term: {
+    id: 'id', bytes: 'raw bytes', index: 'place in the text', kind: 'kind', drafted: 'drafted', q: 'q, the drafter’s probability',
+    accepted: 'accepted', choice: 'target’s choice', first: 'best logit', second: 'second logit', lead: 'lead', p: 'p, the target’s probability',
+    wasted: 'wasted in that round', row: 'row', slot: 'slot', from: 'came from', written: 'written', owner: 'KV owner', visible: 'visible',
+    position: 'position fed', expected: 'position expected', offset: 'offset', neighbour: 'from its neighbour', violation: 'broke here', copies: 'same place, hidden',
+  },
+  absent: 'not in this trace', carriedBy: '{why}; {from} would carry it',
+  indexPrompt: '{index} of the row, in the prompt', indexNew: '{index} of the row, generated token {n}',
+  born: '{kind}, round {step}', noPropose: 'not drafted: the prompts’ own forward chose it', noProposer: 'not drafted: this method drafts nothing', notYet: 'not written yet',
+  bonus: 'not drafted: the token after the last draft ({why})', noDraft: 'no draft in this round ({why})',
+  why: {
+    full: 'K drafts', room: 'no room for more', empty: 'the drafter found nothing', eos: 'the draft ended',
+    acceptance: 'few of this row’s drafts were right lately', cost: 'more would not pay', confidence: 'the drafter was unsure',
+    budget: 'the budget was used', done: 'the row has ended',
+  },
+  draftedBy: 'by {source}, draft {j} of {n}', draftedOther: '{source} drafted {other} here, draft {j} of {n}',
+  source: { ngram: 'n-gram lookup', model: 'the draft model', eagle3: 'the EAGLE-3 head', mtp: 'the MTP module', draft_small: 'the small draft model' },
+  noQ: 'this drafter gave no probability', noP: 'not asked for in this run', given: 'given, not judged',
+  yes: 'yes, draft {j}: the row kept {k} of {n}', no: 'no: the row kept {k} of {n}; this is the target’s own token', all: 'the row kept {k} of {n}; this one comes on top',
+  nothing: 'nothing to accept: no draft', notEmitted: 'another one was emitted',
+  rejected: { one: '{n} rejected draft', other: '{n} rejected drafts' }, filler: { one: '{n} unused draft slot', other: '{n} unused draft slots' },
+  cut: 'agreed drafts cut off ({why})', cutWhy: { stop: 'the text ended', budget: 'enough tokens', context: 'no more positions', rollback: 'rolled back' },
+  noWaste: 'nothing', rowOf: 'row {row}, line {i} of {n} in the batch',
+  hidden: 'in memory, but no query sees it', nextSlot: 'no KV yet: it is fed to slot {slot} next', noSlot: 'no KV yet: the next forward feeds it', noKv: 'no KV yet',
+  number: '{n}', will: '{n}, by this lane’s rule', writtenAt: 'in round {step}, to slot {slot}',
+  ownerOk: 'this token ({index})', ownerOther: 'this token ({index}), but the entry holds id {id}', seen: 'yes, to the next query', unseen: 'no, masked',
+  one: 'one position on', gap: '{by} from token {left}: a gap of {size}', stayed: 'the same slot: nothing was copied', same: 'the same slot', movedFrom: 'slot {from} ({by})',
+  hiddenCopies: { one: '{n} entry', other: '{n} entries' }, copy: 'slot {slot} {word} at position {position}',
+};
