@@ -1,4 +1,4 @@
-// The words of the debugger, which compares token by token; part of the table in strings.js.
+// The words of the debugger, which compares token by token; part of the table in strings_en.js.
 
 export const DEBUG = {
   open: 'Compare token by token', openRow: '{row}: compare token by token', title: '{lane} beside the row run alone, token by token',

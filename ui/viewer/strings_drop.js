@@ -1,4 +1,4 @@
-// The words of the panel that checks a dropped trace; part of the table in strings.js.
+// The words of the panel that checks a dropped trace; part of the table in strings_en.js.
 
 export const DROP = {
   open: 'Check a trace', title: 'Check a trace of any engine',

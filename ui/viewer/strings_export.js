@@ -1,4 +1,4 @@
-// The words of the export and of notes; part of the table in strings.js.
+// The words of the export and of notes; part of the table in strings_en.js.
 
 export const EXPORT = {
   open: 'Export', title: 'One offline file', about: 'This view as one HTML file: it opens from disk, without a server and without a network.',

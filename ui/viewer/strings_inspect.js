@@ -1,4 +1,4 @@
-// The words of the inspector, which says everything of one token; part of the table in strings.js.
+// The words of the inspector, which says everything of one token; part of the table in strings_en.js.
 
 export const INSPECT = {
   title: 'token {n}, {lane}, row {row}', titlePrompt: 'prompt token {n}, {lane}, row {row}',

@@ -1,4 +1,4 @@
-// The words of a comparison as Markdown; part of the table in strings.js.
+// The words of a comparison as Markdown; part of the table in strings_en.js.
 
 export const MARKDOWN = {
   copy: 'Copy as Markdown', copied: 'Copied as Markdown.',

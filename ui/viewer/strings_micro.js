@@ -1,4 +1,4 @@
-// The words of the microscope; part of the table in strings.js.
+// The words of the microscope; part of the table in strings_en.js.
 
 export const MICRO = {
   open: 'Look inside', title: 'Inside round {step}', titlePrefill: 'Inside round 0: the prompts are read',

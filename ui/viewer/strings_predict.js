@@ -1,4 +1,4 @@
-// The words of "break it yourself"; part of the table in strings.js.
+// The words of "break it yourself"; part of the table in strings_en.js.
 
 export const PREDICT = {
   title: 'Break it yourself', fault: '{lane} runs with one fault: {what}.', ask: 'Which invariant will light first? Choose before you look.',

@@ -1,4 +1,4 @@
-// The words of "what if"; part of the table in strings.js.
+// The words of "what if"; part of the table in strings_en.js.
 
 export const WHAT_IF = {
   title: 'What if another token stood here?',
