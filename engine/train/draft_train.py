@@ -14,7 +14,8 @@ from transformers import PreTrainedModel
 from engine import load, shelf
 from engine.train import compact, data, draft_small, induction
 from engine.train.features import Store
-from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
+from engine.train.loop import Progress, Score, ScoreOf, Training
+from engine.train.recipe import Recipe, arguments, recipe_of
 
 CHECKPOINT = shelf.CACHE / "draft.pt"
 

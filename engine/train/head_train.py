@@ -18,7 +18,8 @@ from engine.train import compact, data, head_shard, heads, look_back
 from engine.train.chain_loss import score
 from engine.train.draft_head import DraftHead
 from engine.train.features import Store
-from engine.train.loop import Progress, Recipe, Score, ScoreOf, Training, arguments, recipe_of
+from engine.train.loop import Progress, Score, ScoreOf, Training
+from engine.train.recipe import Recipe, arguments, recipe_of
 
 DRAFT_VOCAB = 32768
 

@@ -18,7 +18,8 @@ from engine.train.features import FOLDER, Store
 from engine.train.generate import Plan, generate
 from engine.train.head_train import DRAFT_VOCAB, score_of
 from engine.train.head_train import start as begin
-from engine.train.loop import Recipe, Training
+from engine.train.loop import Training
+from engine.train.recipe import Recipe
 from engine.train.turns import of
 
 WRITING = 0.4  # share of the time for text

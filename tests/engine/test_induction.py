@@ -7,8 +7,9 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from engine.train import compact, draft_small, induction
 from engine.train.draft_train import score_of, start
 from engine.train.features import Store, extract
-from engine.train.loop import Recipe, Training
+from engine.train.loop import Training
 from engine.train.publish import restore_draft
+from engine.train.recipe import Recipe
 from tests.engine.test_train_draft import TALKS, TURNS
 from tests.engine.tiny import tiny_model
 

@@ -7,8 +7,9 @@ from engine.train import head_shard, look_back
 from engine.train.eagle3_head import Eagle3Head
 from engine.train.features import Store, extract
 from engine.train.head_train import score_of, start
-from engine.train.loop import Recipe, Training
+from engine.train.loop import Training
 from engine.train.publish import restore
+from engine.train.recipe import Recipe
 from tests.engine.heads import TAPS, causal, tiny_pair
 from tests.engine.test_train_eagle3 import TALKS, TURNS, training
 from tests.engine.tiny import tiny_model

@@ -13,9 +13,10 @@ from engine.train.eagle3_head import Eagle3Head
 from engine.train.export import export
 from engine.train.features import Store, extract
 from engine.train.head_train import score_of, start
-from engine.train.loop import Recipe, Training
+from engine.train.loop import Training
 from engine.train.mtp_head import MtpHead
 from engine.train.publish import restore
+from engine.train.recipe import Recipe
 from tests.engine.heads import TAPS, causal, outputs_from_scratch, states_of, tiny_pair
 from tests.engine.test_eagle3 import PROMPTS, Decoding, row_of
 from tests.engine.test_train_eagle3 import TALKS, TURNS

@@ -9,8 +9,9 @@ from engine.train import draft_small, draft_train, publish
 from engine.train.draft_train import score_of, start
 from engine.train.export import export_draft
 from engine.train.features import Store, extract
-from engine.train.loop import Recipe, Training
+from engine.train.loop import Training
 from engine.train.publish import restore_draft
+from engine.train.recipe import Recipe
 from engine.train.turns import Turns
 from tests.engine.tiny import save, tiny_model, tiny_tokenizer
 

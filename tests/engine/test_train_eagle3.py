@@ -12,8 +12,9 @@ from engine.train.eagle3_head import Eagle3Head
 from engine.train.features import TOP, Piece, Store, extract
 from engine.train.head_train import score_of, start
 from engine.train.held_out import Script, run
-from engine.train.loop import CheckpointError, Recipe, Training
+from engine.train.loop import CheckpointError, Training
 from engine.train.oneshot import fitted
+from engine.train.recipe import Recipe
 from engine.train.turns import Turns
 from tests.engine.heads import TAPS, outputs_from_scratch, states_of, tiny_pair
 from tests.engine.test_eagle3 import proposer_of
