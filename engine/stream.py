@@ -1,18 +1,14 @@
 """A session: one or more lanes on the same prompts, step by step on one clock, as one stream of events."""
 
-import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-
-import torch
-import transformers
 
 from engine import bitwise, equivalence, trace
 from engine.arrivals import arrivals_of
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
+from engine.header import header_of
 from engine.lane import Lane, noise_of
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
@@ -73,35 +69,6 @@ def encode(pair: Pair, prompt: str | list[int], config: RunConfig, row: int) -> 
         works = f"it has {len(ids)} tokens after templating; the model's context is {pair.context}, so at most "
         raise ConfigError(f"prompts[{row}]", f"{str(prompt)[:40]}...", f"{works}{pair.context - 1} fit")
     return ids
-
-
-def header_of(
-    lanes: dict[str, RunConfig],
-    pair: Pair,
-    texts: list[str],
-    ids: list[list[int]],
-    title: str,
-    arrive: list[float],
-) -> trace.Header:
-    first = next(iter(lanes.values()))
-    return trace.Header(
-        title=title,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        models=pair.info,
-        dtype=first.dtype,
-        device=first.device,
-        versions={"torch": torch.__version__, "transformers": transformers.__version__},
-        machine={"cpu": platform.processor() or platform.machine(), "threads": torch.get_num_threads()},
-        stop_ids=sorted(pair.stop_ids),
-        pad_id=pair.pad_id,
-        positions=pair.positions,
-        chat=first.chat and getattr(pair, "templated", True),
-        prompts=[
-            {"row": n, "text": t, "ids": i, "arrive": a}
-            for n, (t, i, a) in enumerate(zip(texts, ids, arrive, strict=True))
-        ],
-        lanes=[{"lane": name, "config": config.to_json()} for name, config in lanes.items()],
-    )
 
 
 def decode(
