@@ -10,11 +10,12 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from engine import accept, check, feed, trace
+from engine import check, feed, trace
 from engine.arrivals import step_of
 from engine.bitwise import shapes_of
 from engine.cache import TargetCache
 from engine.cache.padded import PaddedCache
+from engine.choice import choose, noise_of
 from engine.config import RunConfig
 from engine.equivalence import Witness
 from engine.fold import Fold
@@ -24,7 +25,6 @@ from engine.models import Pair
 from engine.propose import Draft, Proposer, ragged
 from engine.propose.states import States
 from engine.row import Row
-from engine.sampling import SharedNoise, uniform, warp
 from engine.scribe import Scribe
 
 
@@ -135,19 +135,8 @@ class Lane(Scribe):
         return out
 
     def choose(self, rows: list[Row], logits: Tensor, draft: Draft) -> tuple[Tensor, Tensor]:
-        """Accepted drafts [B] and the token that ends the round [B]; logits (or scores that carry noise) [B, K + 1, V].
-
-        Random numbers of rejection sampling belong to (seed, row, index), so they do not depend on batch mates.
-        """
-        config = self.config
-        if config.sampling != "rejection":
-            return greedy_choice(logits, draft)
-        p = warp(logits.double(), config.temperature, config.top_k, config.top_p).softmax(dim=-1)
-        k = draft.tokens.shape[1]
-        u = [[uniform(config.seed, r.row, len(r.ids) + n, "accept") for n in range(k)] for r in rows]
-        v = [uniform(config.seed, r.row, len(r.ids), "emit") for r in rows]
-        u, v = (torch.tensor(x, dtype=torch.float64, device=p.device) for x in (u, v))
-        return accept.rejection(draft.tokens, draft.lens, p, None, u.view(len(rows), k), v)
+        """Accepted drafts [B] and the token that ends the round [B], by logits (or noisy scores) [B, K + 1, V]."""
+        return choose(self.config, rows, logits, draft)
 
     def commit(
         self, rows: list[Row], draft: Draft, accepted: Tensor, token: Tensor, verified: Tensor | None = None
@@ -224,15 +213,3 @@ class Lane(Scribe):
         if self.config.device.startswith("cuda"):
             torch.cuda.synchronize()
         return time.perf_counter() - self.clock
-
-
-def noise_of(config: RunConfig) -> SharedNoise | None:
-    """The noise that target, drafter and reference share; None without such sampling."""
-    if config.sampling != "shared_noise":
-        return None
-    return SharedNoise(config.seed, config.temperature, config.top_k, config.top_p)
-
-
-def greedy_choice(logits: Tensor, draft: Draft) -> tuple[Tensor, Tensor]:
-    """Accepted drafts [B] and the target's next token [B]; logits (or scores that carry the noise) [B, K + 1, V]."""
-    return accept.greedy(draft.tokens, draft.lens, logits.argmax(dim=-1))

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from engine import bitwise, equivalence, trace
 from engine.arrivals import arrivals_of
+from engine.choice import noise_of
 from engine.config import MAX_PROMPTS, MAX_ROWS, ConfigError, RunConfig
 from engine.fold import Fold
 from engine.header import header_of
-from engine.lane import Lane, noise_of
+from engine.lane import Lane
 from engine.methods import METHODS
 from engine.models import Pair, load_pair
 from engine.propose.build import proposer_of

@@ -15,7 +15,8 @@ import torch
 
 from engine import feed
 from engine.cache.padded import PaddedCache
-from engine.lane import Lane, greedy_choice
+from engine.choice import greedy_choice
+from engine.lane import Lane
 from engine.methods.prefill import prefill
 from engine.propose import Draft
 from engine.row import Row

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import torch
 
 from engine import feed
-from engine.lane import Lane, greedy_choice
+from engine.choice import greedy_choice
+from engine.lane import Lane
 from engine.methods.prefill import prefill
 from engine.methods.realign import realign
 from engine.trace import Event
