@@ -1,11 +1,9 @@
-"""Lane: what a decoding method works with: schedule, propose, verify, choose, commit, finish; the clock besides.
+"""Lane: what a decoding method works with: schedule, propose, verify, choose, commit, finish; `spans` times them.
 
 A method is a generator that calls these verbs in order and yields what they return (see `engine/methods`).
 """
 
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -26,6 +24,7 @@ from engine.propose import Draft, Proposer, ragged
 from engine.propose.states import States
 from engine.row import Row
 from engine.scribe import Scribe
+from engine.spans import Spans
 
 
 class Lane(Scribe):
@@ -52,8 +51,8 @@ class Lane(Scribe):
         self.step, self.batch, self.draft_id = step - 1, batch, 0
         self.fold, self.checker = Fold(), check.Checker()
         self.fold.push(header)
-        self.observer, self.clock, self.witness = observer, clock, witness or Witness()
-        self._spans: list[list] = []
+        self.observer, self.witness = observer, witness or Witness()
+        self.spans = Spans(config.device, clock)
         self.noise = noise_of(config)
         self.lengths = Lengths(config)
         self.shapes = shapes_of(config, [p["ids"] for p in header.prompts])
@@ -102,7 +101,7 @@ class Lane(Scribe):
     def propose(self, rows: list[Row], limits: list[int]) -> Draft:
         """Ask the proposer for at most min(K, limit) drafts per row, fewer where the draft length adapts."""
         self.draft_id += 1
-        with self.timed("propose"):
+        with self.spans.timed("propose"):
             allowed, why = self.lengths.allowed(rows, [min(self.config.k, n) for n in limits])
             draft = self.proposer.propose(rows, allowed, self.noise)
             return self.lengths.shorten(rows, draft, why)
@@ -118,7 +117,7 @@ class Lane(Scribe):
 
     def verify(self, cache: TargetCache, fed: feed.Feed, keep: Tensor | None = None) -> Output:
         """One target forward over `fed`, written into the cache."""
-        with self.timed("verify"):
+        with self.spans.timed("verify"):
             mask = cache.feed(fed)
             model, vocab = self.pair.target, self.pair.vocab
             layers = self.proposer.layers if self.proposer else ()
@@ -183,7 +182,7 @@ class Lane(Scribe):
     def finish(self) -> Iterator[trace.Event]:
         """End the step: first violations, rows that are done, the spans."""
         state = self.fold.lanes[self.name]
-        with self.timed("check"):
+        with self.spans.timed("check"):
             found = self.checker.frame(state, self.fold.header)
         for violation in found:
             yield self._emit(violation)
@@ -196,20 +195,5 @@ class Lane(Scribe):
                 if self.proposer:
                     self.proposer.drop(row.row)
                 yield self._emit(trace.RowDone(row=row.row, reason=row.done, tokens=len(row.output)))
-        device = self.config.device
-        sync = "none" if device == "cpu" else "device"
-        yield self._emit(trace.Spans(spans=self._spans, device=device, sync=sync))
-        self._spans = []
+        yield self._emit(self.spans.event())
         state.frames.clear()  # checked: a long run keeps no history here
-
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        """Add a span of this phase to the step."""
-        start = self._now()
-        yield
-        self._spans.append([phase, round(start, 5), round(self._now(), 5)])
-
-    def _now(self) -> float:
-        if self.config.device.startswith("cuda"):
-            torch.cuda.synchronize()
-        return time.perf_counter() - self.clock

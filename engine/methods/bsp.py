@@ -98,7 +98,7 @@ def leave(lane: Lane, cache: PaddedCache) -> Iterator[Event]:
     stay = [i for i, r in enumerate(rows) if not r.done]
     if not stay or len(stay) == len(rows):
         return
-    with lane.timed("compact"):
+    with lane.spans.timed("compact"):
         copied = cache.select(torch.tensor(stay, device=cache.shadow.device))
     yield lane.kv_op("compact", cache.width, [[rows[i].row, 0, 0, cache.width] for i in stay], copied)
     yield lane.kv_state(cache, [rows[i] for i in stay])

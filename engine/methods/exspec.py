@@ -99,7 +99,7 @@ def regroup(
     if not joins:
         yield from realign(lane, cache, held, {r.row for r in rows})
         return
-    with lane.timed("join"):
+    with lane.spans.timed("join"):
         longest = max(len(r.ids) for r in rows)
         target = [longest - len(r.ids) for r in rows]
         pads = torch.tensor(target, device=cache.shadow.device)
@@ -113,7 +113,7 @@ def split(
     lane: Lane, store: Store, cache: PaddedCache, held: list[Row], going: list[Row], rows: list[Row]
 ) -> Iterator[Event]:
     """Write the entries that the store lacks back to it; the older ones are there already."""
-    with lane.timed("split"):
+    with lane.spans.timed("split"):
         moves, target, slots, source, avoided = [], [], [], [], 0
         starts = first_slots(cache)
         for i, r in enumerate(held):

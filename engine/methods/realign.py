@@ -22,7 +22,7 @@ def realign(lane: Lane, cache: PaddedCache, rows: list[Row], keep: set[int] | No
     stay = [i for i, r in enumerate(rows) if (not r.done if keep is None else r.row in keep)]
     if not stay:
         return
-    with lane.timed("realign"):
+    with lane.spans.timed("realign"):
         content = [len(rows[i].ids) for i in stay]
         longest = max(content)
         first = first_slots(cache)

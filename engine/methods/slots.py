@@ -67,7 +67,7 @@ def settle(lane: Lane, cache: SlotCache, rows: list[Row]) -> Iterator[Event]:
 def leave(lane: Lane, cache: SlotCache, rows: list[Row]) -> Generator[Event, None, list[Row]]:
     """Rows that are done leave; the last row takes the place of one that left, so that reads stay views."""
     rows, moved, copied = list(rows), set(), 0
-    with lane.timed("compact"):
+    with lane.spans.timed("compact"):
         for i in reversed(range(len(rows))):
             if rows[i].done:
                 last = rows.pop()
