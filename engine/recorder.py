@@ -15,18 +15,16 @@ Refused: beam search, prompts in several chunks, caches other than DynamicCache.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from torch import Tensor, nn
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from engine import trace
-from engine.fingerprint import fingerprints, moves, owner_of, sources
+from engine.fingerprint import fingerprints, owner_of, sources
 from engine.observed import Observed, PositionHooks, RecorderError, observe
-from engine.runs import compress, kv_runs
 from engine.support import refuse
-from engine.trace_file import TraceFile
+from engine.transcript import Transcript
 
 LANE = "recorded"
 
@@ -49,13 +47,12 @@ class Recorder:
         name: str = "",
     ) -> None:
         refuse(model, 1)
-        self.model, self.prompts, self.sampled = model, prompts, sampled
+        self.model, self.prompts = model, prompts
         self.name = name or model.config.name_or_path
         self.positions = PositionHooks(model)
-        self.out = TraceFile(Path(path), LANE, tokenizer)
+        self.out = Transcript(Path(path), LANE, tokenizer, sampled)
         self.rows: list[int] = []  # of the last forward, in batch order
         self.marks: dict[int, list[bytes]] = {}  # each row's entries after the last forward
-        self.drafts: dict[int, list[int]] = {}  # that each row was fed in the last forward
         self.found: dict[int, list[int]] = {}  # each row's entries now: the slots that they had then, -1 for none
         self.now: Observed | None = None
         self.handles = [
@@ -76,7 +73,7 @@ class Recorder:
             raise RecorderError("commit() belongs after a forward, once")
         if len(emitted) != len(self.rows):
             raise RecorderError(f"commit() got {len(emitted)} rows; the last forward had {len(self.rows)}")
-        self._commit({row: [int(t) for t in ids] for row, ids in zip(self.rows, emitted, strict=True)})
+        self.out.commit({row: [int(t) for t in ids] for row, ids in zip(self.rows, emitted, strict=True)})
 
     def close(self, status: str = "done", error: str = "") -> None:
         """Unhook and end the trace. The last forward stays without a commit unless `commit` told it."""
@@ -98,7 +95,7 @@ class Recorder:
         if len(set(rows)) < len(rows):
             raise RecorderError("two batch rows hold the cache of one prompt; beam search cannot be recorded")
         if self.out.pending:
-            self._commit(self._fed_next(now, rows))
+            self.out.commit(self._fed_next(now, rows))
         self.found = {row: sources(self.marks[row], m) for row, m in zip(rows, marks, strict=True)}
         self.rows = rows
 
@@ -112,8 +109,8 @@ class Recorder:
         if live:
             self.out.lane.frames.clear()  # written: a long run keeps no history here
             self.out.push(trace.Schedule(rows=[row for _, row in live]))
-            self._cache(now, live)
-            self._forward(now, live, out.logits)
+            self.out.cache(now, live, self.found)
+            self.out.forward(now, live, out.logits)
         cache = getattr(out, "cache", None) if now.cache is None else now.cache
         marks = fingerprints(cache.layers[-1].keys) if cache is not None else [[]] * len(self.rows)
         self.marks = dict(zip(self.rows, marks, strict=True))
@@ -125,7 +122,7 @@ class Recorder:
         if len(ids) != len(now.ids) or not all(ids):
             raise RecorderError(f"{len(ids)} prompts for {len(now.ids)} batch rows; none may be missing or empty")
         self.rows = list(range(len(ids)))
-        self.out.begin(self.model, self.name, ids, {"sampling": "sampled" if self.sampled else "greedy"})
+        self.out.begin(self.model, self.name, ids, {"sampling": "sampled" if self.out.sampled else "greedy"})
 
     def _fed_next(self, now: Observed, rows: list[int]) -> dict[int, list[int]]:
         """What the last forward must have committed, as this one feeds it."""
@@ -137,7 +134,7 @@ class Recorder:
             return new
         found = {}
         for i, row in enumerate(rows):
-            drafts = self.drafts.get(row, [])
+            drafts = self.out.drafts.get(row, [])
             kept = int(now.seen[i, : now.held].sum()) - len(self.out.lane.rows[row].ids) if drafts else 0
             if not 0 <= kept <= len(drafts):
                 seen = f"row {row} sees {kept:+d} slots besides what it had committed, after {len(drafts)} drafts"
@@ -145,81 +142,3 @@ class Recorder:
                 raise RecorderError(f"{seen}: {works}")
             found[row] = [*drafts[:kept], int(now.ids[i, 0])]
         return found
-
-    def _cache(self, now: Observed, live: list[tuple[int, int]]) -> None:
-        """What happened to the cache since the last forward, and which of its slots are seen now."""
-        maps, held = self.out.lane.maps["target"], now.held
-        before = max(len(maps[row].owner) if row in maps else 0 for _, row in live)
-        if held == 0:
-            if before:
-                self.out.push(trace.Kv(model="target", width=0))
-            return
-        stayed = all(self.found[row] == list(range(held)) for _, row in live)
-        if not stayed or held != before:
-            runs = [run for _, row in live for run in moves(row, self.found[row])]
-            kept, op = list(dict.fromkeys(run[0] for run in runs)), "crop" if stayed else "realign"
-            self.out.push(trace.KvOp(op=op, model="target", width=held, rows=kept, moves=runs, bytes=0))
-        hide, show = [], []
-        for i, row in live:
-            was = maps[row].visible if row in maps else []
-            for slot, seen in enumerate(now.seen[i, :held].tolist()):
-                if seen != (slot < len(was) and was[slot] == 1):
-                    (show if seen else hide).append([row, slot, 1])
-        if hide or show:
-            self.out.push(trace.Kv(model="target", width=held, hide=hide, show=show))
-
-    def _forward(self, now: Observed, live: list[tuple[int, int]], logits: Tensor) -> None:
-        """What was fed and chosen, and the entries that were written."""
-        held, t = now.held, now.ids.shape[1]
-        contents = [self.out.lane.rows[row].ids for _, row in live]
-        longest = max(map(len, contents))
-        owners = [now.owners(i, ids, longest) for (i, _), ids in zip(live, contents, strict=True)]
-        last = [max(n for n, o in enumerate(mine) if o >= 0) for mine in owners]
-        lens = [mine[n] - len(ids) + 1 for mine, n, ids in zip(owners, last, contents, strict=True)]
-        fed = [now.ids[i].tolist() for i, _ in live]
-        self.drafts = {row: ids[n - k + 1 : n + 1] for (_, row), ids, n, k in zip(live, fed, last, lens, strict=True)}
-        chosen = [now.chosen(i, logits, range(n - k, n + 1)) for (i, _), n, k in zip(live, last, lens, strict=True)]
-        left = all(now.solid(i) for i, _ in live) if held else all(n == t - 1 for n in last)
-        self.out.push(
-            trace.Verify(
-                draft=self.out.step,
-                layout="left" if left else "right",
-                tokens=fed,
-                lens=lens,
-                positions=[compress(now.positions[i].tolist()) for i, _ in live],
-                owners=[max(0, mine[0]) for mine in owners],
-                slots=[held] * len(live),
-                choice=[ids for ids, _ in chosen],
-                top2=[top for _, top in chosen],
-            )
-        )
-        runs, hide, show = [], [], []
-        for (i, row), mine in zip(live, owners, strict=True):
-            runs.extend(kv_runs(row, held, mine, now.positions[i].tolist()))
-            for slot, (owner, seen) in enumerate(zip(mine, now.seen[i, held:].tolist(), strict=True), held):
-                if seen != (owner >= 0):
-                    (show if seen else hide).append([row, slot, 1])
-        self.out.push(trace.Kv(model="target", width=held + t, runs=runs, hide=hide, show=show))
-
-    def _commit(self, emitted: dict[int, list[int]]) -> None:
-        """Write the last forward with its commit; rows that have ended are left out."""
-        at, fed = next((n, e) for n, e in enumerate(self.out.pending) if isinstance(e, trace.Verify))
-        rows = self.out.lane.frames[-1].rows
-        ids = [emitted.get(row, []) for row in rows]
-        if self.sampled:
-            drawn = [mine + choice[len(mine) :] for mine, choice in zip(ids, fed.choice, strict=True)]
-            fed = self.out.pending[at] = replace(fed, choice=drawn)
-        self.out.pieces(t for mine in ids for t in mine)
-        accepted, kinds = [], []
-        for drafts, choice, mine in zip((self.drafts[row] for row in rows), fed.choice, ids, strict=True):
-            pairs = enumerate(zip(drafts, choice, strict=False))
-            accepted.append(next((j for j, (draft, best) in pairs if draft != best), len(drafts)))
-            end = "b" if accepted[-1] == len(drafts) else "c"
-            letters = "a" * accepted[-1] + ("p" if self.out.step == 0 and not drafts else end)
-            kinds.append(letters[: len(mine)].ljust(len(mine), "m"))
-        self.out.push(trace.Commit(draft=self.out.step, accepted=accepted, emitted=ids, kinds=kinds))
-        for state in (self.out.lane.rows[row] for row in rows):
-            output, stops = state.ids[state.prompt :], self.out.fold.header.stop_ids
-            if ended := next((n for n, t in enumerate(output, 1) if t in stops), 0):
-                self.out.push(trace.RowDone(row=state.row, reason="stop", tokens=ended))
-        self.out.flush()
