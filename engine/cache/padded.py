@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-from engine.cache.slots import SlotCache
-from engine.cache.stack import Run, Stack, copy_runs, stacks_of
+from engine.cache.by_row import copy_by_row
+from engine.cache.slots import EMPTY, SlotCache
+from engine.cache.stack import Run, Stack, copy_runs, runs_of, stacks_of
 from engine.feed import Feed
-
-EMPTY = -1
 
 
 class PaddedLayer(CacheLayerMixin):
@@ -48,25 +47,6 @@ class PaddedLayer(CacheLayerMixin):
         if self.first:
             self.owner.write_shadow(start, end)
         return self.keys[:, :end].transpose(1, 2), self.values[:, :end].transpose(1, 2)
-
-    def copy_rows(
-        self,
-        rows: Tensor,  # [B'] rows of `origin`
-        source: Tensor,  # [B'] first slot to keep of each
-        target: Tensor,  # [B'] where that slot goes
-        width: int,
-        capacity: int,
-        origin: CacheLayerMixin | None = None,
-    ) -> None:
-        """The published code's copy: row by row into zeros, with bounds read by `.item()` in every layer again."""
-        old = [getattr(origin or self, name) for name in ("keys", "values")]
-        new = [x.new_zeros(len(rows), capacity, *x.shape[2:]) for x in old]
-        for i in range(len(rows)):
-            row, start, to = rows[i].item(), source[i].item(), target[i].item()
-            for a, b in zip(old, new, strict=True):
-                b[i, to:width] = a[row, start : start + width - to]
-        self.keys, self.values = new
-        self.is_initialized = True
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.owner.width + query_length, 0
@@ -158,6 +138,7 @@ class PaddedCache(Cache):
         target: Tensor,  # [B'] where that slot goes
         width: int,
         by_row: bool = False,
+        store: SlotCache | None = None,
     ) -> int:  # bytes read
         """Move each row's slots [source, source + width - target) to [target, width): papers.md A.3 step 5, A.6.
 
@@ -167,13 +148,12 @@ class PaddedCache(Cache):
             row 1  . . x | y d e   ->  x y d e      (two pads leave, everything moves left by two)
 
         One copy per row over all layers. Pads hold anything finite and are never visible. `by_row`: the copy of the
-        published code instead, row by row in every layer (papers.md 0.3).
+        published code instead, row by row in every layer (papers.md 0.3). `store`: see `join`.
         """
         capacity, runs = width + self.spare, runs_of(rows, source, target, width)
         if by_row:
-            for layer in self.layers:
-                layer.copy_rows(rows, source, target, width, capacity)
-        self._copy(runs, capacity, keys=not by_row)
+            copy_by_row(self.layers, (store or self).layers, rows, source, target, width, capacity)
+        self._copy(runs, capacity, keys=not by_row, store=store)
         self.width = width
         return sum(length for *_, length in runs) * self.slot_bytes
 
@@ -192,13 +172,7 @@ class PaddedCache(Cache):
 
         `by_row`: see `realign`.
         """
-        capacity, runs = width + self.spare, runs_of(rows, torch.zeros_like(rows), target, width)
-        if by_row:
-            for layer, origin in zip(self.layers, store.layers, strict=True):
-                layer.copy_rows(rows, torch.zeros_like(rows), target, width, capacity, origin)
-        self._copy(runs, capacity, keys=not by_row, store=store)
-        self.width = width
-        return sum(length for *_, length in runs) * self.slot_bytes
+        return self.realign(rows, torch.zeros_like(rows), target, width, by_row, store)
 
     def select(self, rows: Tensor) -> int:  # rows [B'] that stay; returns bytes read
         """Drop the other rows; every slot stays where it is."""
@@ -224,9 +198,3 @@ class PaddedCache(Cache):
     def hide(self, first: int, stale: Tensor) -> None:
         """Make slots from `first` on invisible where stale [B, n] is true; they stay where they are (BSP's holes)."""
         self.visible[:, first : first + stale.shape[1]] &= ~stale
-
-
-def runs_of(rows: Tensor, source: Tensor, target: Tensor, width: int) -> list[Run]:  # [B'] each
-    """Rows (1, 0), sources (2, 0), targets (0, 1), width 4: [(1, 2, 0, 4), (0, 0, 1, 3)]."""
-    columns = zip(rows.tolist(), source.tolist(), target.tolist(), strict=True)
-    return [(row, start, to, width - to) for row, start, to in columns]

@@ -59,6 +59,12 @@ class Stack:
                 self.layers[n].is_initialized = True
 
 
+def runs_of(rows: Tensor, source: Tensor, target: Tensor, width: int) -> list[Run]:  # [B'] each
+    """Rows (1, 0), sources (2, 0), targets (0, 1), width 4: [(1, 2, 0, 4), (0, 0, 1, 3)]."""
+    columns = zip(rows.tolist(), source.tolist(), target.tolist(), strict=True)
+    return [(row, start, to, width - to) for row, start, to in columns]
+
+
 def copy_runs(old: Tensor, new: Tensor, runs: list[Run]) -> None:  # [N, B, S, ...], [N, B', S', ...]
     for i, (row, source, target, length) in enumerate(runs):
         new[:, i, target : target + length] = old[:, row, source : source + length]
