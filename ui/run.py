@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
+from engine.lines import dump_line
+from engine.trace import End
 from ui.log import RunLog
 
 #: Statuses of a run that is over.
@@ -40,3 +42,16 @@ class Run:
     @property
     def over(self) -> bool:
         return self.status in OVER
+
+    def finish(self, status: str, error: str, data: dict | None = None) -> None:
+        """Append the session's end. A stop that somebody asked for keeps the reason it was asked for."""
+        if self.over:
+            return
+        if self.asked and status == "stopped":
+            status, error = self.why[0], error or self.why[1]
+        totals = {"totals": data["totals"]} if data and data.get("totals") else {}
+        end = End(seq=self.log.last + 1, status=status, error=error, **totals)
+        self.job = {}
+        self.log.finish(dump_line(end), end.seq)
+        self.status, self.error = status, error
+        self.log.wake()

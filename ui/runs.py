@@ -5,8 +5,6 @@ follow its log, leave and come back. A run that nobody follows or asks for durin
 """
 
 import contextlib
-import json
-import logging
 import re
 import secrets
 import threading
@@ -15,14 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.lines import dump_line, from_json
-from engine.trace import End
-from engine.worker import Engine, EngineError
+from engine.worker import Engine
+from ui.compute import compute
 from ui.disk import tidy
 from ui.log import RunLog
 from ui.run import Limits, Run
 
-_LOG = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 
@@ -48,7 +44,7 @@ class RunStore:
     def create(self, job: dict, held: str = "") -> Run:
         """Queue a job; the visitor's run `held` is stopped if it still goes on: replaced, not waited for.
 
-        `job["about"]`, where there is one, is told in the trace's header (see `introduced`). Raises StoreFull, or
+        `job["about"]`, where there is one, is told in the trace's header (see `ui.compute`). Raises StoreFull, or
         OSError when its file cannot be made.
         """
         if before := self.get(held):
@@ -117,7 +113,7 @@ class RunStore:
             if waiting:
                 self._queue.remove(run)
         if waiting:
-            self._finish(run, *run.why)
+            run.finish(*run.why)
         elif run is self._running:
             self.engine.stop()
 
@@ -148,48 +144,13 @@ class RunStore:
                 run.status, run.started = "running", time.monotonic()
             run.log.wake()
             try:
-                self._compute(run)
+                compute(run, self.engine)
             finally:
                 with self._change:
                     self._running = None
                 with contextlib.suppress(OSError):
                     tidy(self.folder, self.limits.bytes, self.limits.ttl, keep=set(self._busy()))
                 self._forget()
-
-    def _compute(self, run: Run) -> None:
-        try:
-            for line in self.engine.submit(run.job):
-                data = json.loads(line)
-                if data["event"] == "end" and not data["lane"]:
-                    self._finish(run, data["status"], data.get("error", ""), data)
-                    continue
-                if data["event"] == "header" and (about := run.job.get("about")):
-                    line = introduced(data, about)
-                run.log.append(line, data["seq"])
-                if run.asked:  # also when the stop came before the engine had begun
-                    self.engine.stop()
-            if not run.over:
-                raise EngineError("the engine ended without an end event")
-        except EngineError as error:
-            status, why = run.why if run.asked else ("failed", str(error))
-            self._finish(run, status, why or str(error))
-        except OSError as error:
-            self._finish(run, "failed", f"the run's file could not be written ({error.strerror})")
-        except Exception:
-            _LOG.exception("run failed")
-            self._finish(run, "failed", "the run stopped on an internal error; the server's log has the details")
-
-    def _finish(self, run: Run, status: str, error: str, data: dict | None = None) -> None:
-        """Append the session's end. A stop that somebody asked for keeps the reason it was asked for."""
-        if run.over:
-            return
-        if run.asked and status == "stopped":
-            status, error = run.why[0], error or run.why[1]
-        end = End(seq=run.log.last + 1, status=status, error=error, **_totals(data))
-        run.job = {}
-        run.log.finish(dump_line(end), end.seq)
-        run.status, run.error = status, error
-        run.log.wake()
 
     def _busy(self) -> list[str]:
         return [run.id for run in self._runs.values() if run.watchers or not run.over]
@@ -212,17 +173,3 @@ class RunStore:
                 self.stop(running, "deadline", f"the limit of {self.limits.deadline:.0f} seconds was reached")
             if running and running.asked and now - running.asked > self.limits.patience:
                 self.engine.kill()
-
-
-def _totals(data: dict | None) -> dict:
-    return {"totals": data["totals"]} if data and data.get("totals") else {}
-
-
-def introduced(header: dict, about: dict) -> str:
-    """A header's line with what the page knows of a run and the engine does not.
-
-    `about`: {"texts": the prompts' texts where the engine was given ids, other fields as they are}.
-    """
-    texts, fields = about["texts"], {name: value for name, value in about.items() if name != "texts"}
-    prompts = [{**p, "text": text} for p, text in zip(header["prompts"], texts, strict=True)]
-    return dump_line(from_json({**header, "prompts": prompts, **fields}))
