@@ -1,4 +1,5 @@
-// One step of a chapter: predict (a bet, judged later), act (something to do on the stage), check (a question), why.
+// One step of a chapter: predict (a bet, judged later), act (something to do on the stage), check (a question). The last
+// step, why, is in lesson_why.js.
 // A wrong answer names the misconception; after one wrong try a step can be skipped.
 
 import { el } from './svg.js';

@@ -5,6 +5,7 @@ import { CHAPTERS } from './lesson_list.js';
 import { createTraces } from './lesson_trace.js';
 import { buildPanel, drawHead } from './lesson_view.js';
 import { drawStep } from './lesson_step.js';
+import { drawWhy, explanation } from './lesson_why.js';
 import { readProgress, writeProgress } from './lesson_progress.js';
 import { inWords, say } from './lesson_strings.js';
 import { mountKey } from './lesson_key.js';
@@ -83,18 +84,10 @@ export async function mountLessons(at, store, player, page, embedded) {
     return changed(false);
   }
 
-  /** The last step: why, and where it went wrong elsewhere. */
-  function explanation() {
-    const { key, wild = {} } = chapters[now.n];
-    const why = el('p', { class: 'r-ask why', tabindex: -1 }, say(`${key}.why`, now.values));
-    const links = Object.entries(wild).flatMap(([text, href]) => [' ', el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, text)]);
-    return [why, ...(links.length ? [el('p', { class: 'r-note r-wild' }, say('wild'), ...links)] : [])];
-  }
-
   /** Room for the chapter's tallest step; where that would push the rows far down, for this step with its answer. */
   function reserve() {
     const steps = now.steps.slice(0, -1);
-    const own = at.stage.clientWidth > WIDE ? tallest(panel.step, steps, explanation()) : steps[now.step] ? tallest(panel.step, [steps[now.step]], [], steps[0]) : 0;
+    const own = at.stage.clientWidth > WIDE ? tallest(panel.step, steps, explanation(chapters[now.n], now.values)) : steps[now.step] ? tallest(panel.step, [steps[now.step]], [], steps[0]) : 0;
     panel.step.style.minHeight = `${own}px`;
   }
 
@@ -106,9 +99,7 @@ export async function mountLessons(at, store, player, page, embedded) {
     progress.at = chapters[now.n + 1]?.key ?? null;
     writeProgress(progress);
     drawHead(panel, chapters, now.n, 'why', now.values, progress.done);
-    const [why, ...links] = explanation();
-    panel.step.replaceChildren(why, ...links);
-    drawn = { end() {}, focus: () => why.focus({ preventScroll: true }) };
+    drawn = drawWhy(panel.step, chapters[now.n], now.values);
     ask();
     changed(false);
   }
