@@ -9,6 +9,7 @@ import { drawWhy, explanation } from './lesson_why.js';
 import { readProgress, writeProgress } from './lesson_progress.js';
 import { inWords, say } from './lesson_strings.js';
 import { mountKey } from './lesson_key.js';
+import { mountKeyboard } from './lesson_keyboard.js';
 import { readLink } from './link.js';
 import { el } from './svg.js';
 import { t, laneLong } from './strings.js';
@@ -171,16 +172,7 @@ export async function mountLessons(at, store, player, page, embedded) {
   }
 
   store.subscribe((state) => { if (now && state.fold !== now.fold) leave(false); }); // a live run, another trace
-  at.stage.addEventListener('keydown', (event) => {
-    if (!now || event.defaultPrevented || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
-    const { target } = event;
-    if (target.closest('dialog, textarea, select') || target.matches('input:not([type=range])')) return;
-    const { inspect, cell, debug } = store.get();
-    const does = { n: next, b: back, Escape: (inspect && cell) || debug ? null : leave }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!does) return;
-    event.preventDefault();
-    does();
-  }, true);
+  mountKeyboard(at.stage, store, { open: () => Boolean(now), next, back, leave });
   const named = () => {
     const { chapter: asked, note } = readLink(location.search || page.link);
     if (asked && chapters[asked - 1] && asked !== now?.n + 1) open(asked - 1, note);
