@@ -11,7 +11,7 @@ from engine.lines import read_lines
 from engine.recorder import Recorder
 from tests.browser.test_fold_port import JS, as_data
 from tests.engine import tiny
-from tests.engine.test_recorder import speculative
+from tests.engine.loops import speculative
 from tests.engine.test_writer import PROMPTS, engine
 
 
