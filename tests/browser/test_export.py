@@ -13,8 +13,8 @@ import pytest
 
 from tests.browser import test_debugger, test_inspector
 from tests.browser.conftest import HERO
+from tests.browser.hostile import HTML, hostile
 from tests.browser.screens import Screen, every_screen, looks_right
-from tests.browser.test_drop import HTML, hostile
 from tests.browser.test_inspector import events, hero  # noqa: F401  fixtures of the tests below
 
 MEGABYTE = 1_000_000

@@ -10,8 +10,8 @@ import pytest
 from engine.fold import Fold, fold
 from engine.lines import read_lines
 from tests.browser.conftest import HERO
+from tests.browser.hostile import HTML
 from tests.browser.test_axe import AXE, axe  # noqa: F401  a fixture
-from tests.browser.test_drop import HTML
 from tests.browser.test_live import MINUTE, ended, folded
 from tests.browser.test_modes import SMALL
 from tests.ui.fakes import until
