@@ -1,9 +1,6 @@
 """Live runs from the page: the real model, the real engine process, a real browser."""
 
-import json
-import os
 import re
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -13,28 +10,9 @@ import pytest
 
 from engine.fold import fold
 from engine.lines import read_lines
+from tests.browser.your_prompts import MINUTE, choose, ended, folded, start, visit
 from tests.ui.fakes import until
 from tests.ui.serving import Cable, application
-
-MINUTE = 60_000
-#: Rows of different length whose text can be copied: n-grams draft well, and BSP breaks within a few words.
-PROMPTS = (
-    "Please repeat: The small brown dog chased the red ball across the green field.\n"
-    "Copy the text: Maria planted three rows of carrots, two rows of beans and one row of pumpkins behind the house."
-)
-#: Keeps the seq of every message that an EventSource delivers, and each time one opens.
-TAP = """
-window.tap = {seqs: [], opens: 0};
-const Real = window.EventSource;
-window.EventSource = class extends Real {
-  constructor(url, options) {
-    super(url, options);
-    if (!String(url).includes('/runs/')) return;
-    this.addEventListener('open', () => window.tap.opens++);
-    this.addEventListener('message', (e) => window.tap.seqs.push(Number(e.lastEventId.split(':').at(-1))));
-  }
-};
-"""
 
 
 @pytest.fixture(scope="module")
@@ -42,41 +20,6 @@ def site(tmp_path_factory: pytest.TempPathFactory, real_cache: Path) -> Iterator
     with application(tmp_path_factory.mktemp("live"), RAGGED_CACHE=str(real_cache)) as (url, _process):
         until(lambda: httpx.get(f"{url}/healthz", timeout=30).json()["model"]["phase"] == "ready", 240)
         yield url
-
-
-def visit(open_page: Callable, url: str, **options: object) -> object:
-    """The page with its form open and an EventSource that is listened to."""
-    page = open_page(**options)
-    page.add_init_script(TAP)
-    page.goto(url)
-    page.wait_for_selector("#ragged-mount #ragged-stage")
-    page.get_by_role("button", name="Your prompts").click()
-    page.wait_for_selector("#your-prompts.open")
-    return page
-
-
-def start(page: object, prompts: str = PROMPTS, new: int = 12, k: int = 4) -> None:
-    page.fill("#prompts textarea", prompts)
-    page.fill("#k input", str(k))
-    page.fill("#max-new input", str(new))
-    page.evaluate("document.querySelector('#ticket .ticket').dataset.status = ''")
-    page.click("#run")
-    page.wait_for_function("document.querySelector('#ticket .ticket').dataset.status")
-
-
-def ended(page: object) -> str:
-    """Wait for the end of the run, as the form tells it."""
-    page.wait_for_function(
-        "['done', 'stopped', 'failed'].includes(document.querySelector('#ticket .ticket').dataset.status)",
-        timeout=4 * MINUTE,
-    )
-    return page.inner_text("#ticket .ticket")
-
-
-def folded(page: object, what: str) -> object:
-    """A piece of the state that the page has folded: `f` is the fold, `s` the whole state."""
-    state = "const s = window.__ragged.store.get(); const f = s.fold;"
-    return page.evaluate(f"(() => {{ {state} return {what} }})()")
 
 
 def verdicts(page: object, lane: str) -> list[str]:
@@ -208,44 +151,6 @@ def test_the_keyboard_alone_goes_from_the_prompts_to_the_repaired_run(open_page:
     tab_to("e.matches('.r-repair')")
     page.keyboard.press("Enter")
     assert folded(page, "s.right") == "bsp_repaired"
-
-
-def test_a_killed_engine_ends_its_run_in_words_and_the_next_run_gets_a_new_one(
-    open_page: Callable, tmp_path: Path, real_cache: Path
-) -> None:
-    with application(tmp_path, RAGGED_CACHE=str(real_cache)) as (url, process):
-        page = visit(open_page, url)
-        start(page, new=256, k=1)
-        page.wait_for_function("window.tap.seqs.length > 12", timeout=4 * MINUTE)
-        [engine] = children(process.pid, "spawn_main")
-        os.kill(engine, signal.SIGKILL)
-        assert ended(page) == "Failed: the engine process ended unexpectedly (signal 9)."
-        seqs = page.evaluate("window.tap.seqs")
-        assert seqs == list(range(len(seqs)))
-        [kept] = [json.loads(line) for line in _last_line(tmp_path / "runs")]
-        assert (kept["seq"], kept["status"]) == (seqs[-1], "failed")
-        start(page, prompts="Say: one two one two", new=2)
-        assert ended(page) == "Finished."
-
-
-def children(pid: int, word: str) -> list[int]:
-    """Child processes of `pid` whose command line holds `word`."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            if word in Path(f"/proc/{child}/cmdline").read_text():
-                found.append(int(child))
-    return found
-
-
-def _last_line(folder: Path) -> list[str]:
-    [file] = folder.glob("*.jsonl")
-    return file.read_text().splitlines()[-1:]
-
-
-def choose(page: object, side: str, label: str) -> None:
-    page.click(f"#{side} input")
-    page.locator(f"#{side}").get_by_role("option", name=label).click()
 
 
 def test_the_form_s_settings_are_in_the_link_and_come_back_with_it(open_page: Callable, site: str) -> None:

@@ -12,8 +12,8 @@ from engine.lines import read_lines
 from tests.browser.conftest import HERO
 from tests.browser.hostile import HTML
 from tests.browser.test_axe import AXE, axe  # noqa: F401  a fixture
-from tests.browser.test_live import MINUTE, ended, folded
 from tests.browser.test_modes import SMALL
+from tests.browser.your_prompts import MINUTE, ended, folded
 from tests.ui.fakes import until
 from tests.ui.serving import application, no_model
 

@@ -10,8 +10,8 @@ import pytest
 from engine.fold import Fold, fold
 from engine.lines import read_lines
 from tests.browser.screens import Screen, every_screen, looks_right
-from tests.browser.test_live import MINUTE, choose, ended, folded, start, visit
 from tests.browser.test_what_if import CHOICES
+from tests.browser.your_prompts import MINUTE, choose, ended, folded, start, visit
 from tests.ui.fakes import until
 from tests.ui.serving import application
 
