@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+pytest.register_assert_rewrite("tests.browser.exercises")  # a failed assert there tells as much as one in a test
+
 ROOT = Path(__file__).resolve().parents[2]
 HERO = ROOT / "assets" / "traces" / "hero.jsonl"
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

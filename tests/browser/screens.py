@@ -21,7 +21,15 @@ class Screen(NamedTuple):
 
 
 SCREENS = [Screen(width, theme) for width in (1440, 1024, 390) for theme in ("light", "dark")]
-every_screen: Callable = pytest.mark.parametrize("screen", SCREENS, ids=[f"{s.width}-{s.theme}" for s in SCREENS])
+
+
+def on(*widths: int) -> Callable:
+    """Runs a test on the screens of these widths."""
+    screens = [screen for screen in SCREENS if screen.width in widths]
+    return pytest.mark.parametrize("screen", screens, ids=[f"{s.width}-{s.theme}" for s in screens])
+
+
+every_screen, wide_screens, phone_screens = on(1440, 1024, 390), on(1440, 1024), on(390)
 
 #: What is cut off: it sticks out of the window and stands in no scroller that lies inside. Ellipses may hide text only.
 CUT = """(roots) => {
