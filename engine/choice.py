@@ -27,6 +27,7 @@ def choose(
     logits: Tensor,  # [B, K + 1, V], or scores that carry the noise
     draft: Draft,
 ) -> tuple[Tensor, Tensor]:  # accepted drafts [B], the token that ends the round [B]
+    """What each row keeps of its drafts, and what it adds."""
     if config.sampling != "rejection":
         return greedy_choice(logits, draft)
     p = warp(logits.double(), config.temperature, config.top_k, config.top_p).softmax(dim=-1)

@@ -73,7 +73,8 @@ def test_further_heads_alone_change_nothing():
     embedding, hidden = torch.randn(1, 7, 32).double(), torch.randn(1, 7, 32).double()
     positions = torch.arange(7)[None]
     assert wide.config.num_attention_heads == 2 * head.config.num_attention_heads
-    assert torch.equal(wide(embedding, hidden, positions, causal), head(embedding, hidden, positions, causal))
+    found, alone = (each(embedding, hidden, positions, causal) for each in (wide, head))
+    torch.testing.assert_close(found, alone, rtol=1e-12, atol=1e-12)  # a wider product may add in another order
     assert torch.equal(wide.d2t, head.d2t)
     back = look_back.resized(wide, head.config.num_key_value_heads)
     assert all(torch.equal(back.state_dict()[name], weight) for name, weight in head.state_dict().items())

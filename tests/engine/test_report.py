@@ -1,6 +1,7 @@
 """The equivalence report: exact methods match everywhere, broken ones are shown and not judged, bugs are named."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,8 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, name: str, off: int) -> None:
     """The reported output of one method gets a wrong token."""
     real = report.run
 
-    def run(lanes: dict, pair: Pair, prompts: list) -> tuple:
-        states, witnesses = real(lanes, pair, prompts)
+    def run(lanes: dict, pair: Pair, prompts: list, told: Callable) -> tuple:
+        states, witnesses = real(lanes, pair, prompts, told)
         if name in states:
             row = states[name].rows[1]
             row.ids[row.prompt + 1] = (row.ids[row.prompt + 1] + off) % tiny.VOCAB
@@ -155,3 +156,11 @@ def test_bad_input_is_refused_before_anything_is_loaded(
     line = ["verify", "--prompts", str(shelf[1]), "--target", "/nowhere", *change]
     assert cli.main(line) == 2
     assert words in capsys.readouterr().err
+
+
+def test_progress_counts_the_rows_of_each_run_the_reference_s_too() -> None:
+    told: dict[str, list[int]] = {}
+    base = tiny.config(max_new=8)
+    list(verify(pair_of(), base, PROMPTS, ("slots",), (4,), lambda text, done: told.setdefault(text, []).append(done)))
+    assert list(told) == [f"{base.dtype}: the reference, each row alone", f"{base.dtype}, batch 4: slots"]
+    assert all(counts == list(range(len(PROMPTS) + 1)) for counts in told.values())
