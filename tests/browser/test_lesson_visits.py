@@ -141,3 +141,20 @@ def test_a_note_that_is_made_in_a_chapter_is_in_its_link_and_goes_on(open_page: 
     lost.wait_for_selector(f"{PANEL}:not([hidden]) .r-ask")
     lost.locator(".r-status", has_text="token 9999 of row 1 in BSP").wait_for()
     lost.wait_for_function("location.search === '?ch=1'")
+
+
+def test_a_run_that_cannot_be_fetched_is_told_of_in_the_panel_and_the_next_try_loads_it(
+    open_page: Callable, static_site: str
+) -> None:
+    page = opened(open_page, static_site, 1)
+    page.visit.expect("Failed to load resource")
+    page.route("**/traces/faults.jsonl", lambda route: route.abort())
+    page.locator(f"{PANEL} .r-chapters button").nth(2).click()
+    trouble = page.locator(f"{PANEL} > [role=alert]")
+    trouble.filter(has_text="could not be loaded").wait_for()
+    assert trouble.bounding_box()["y"] < 900  # on the screen, near the click
+    assert state(page, "chapter") == [2]
+    page.unroute("**/traces/faults.jsonl")
+    page.locator(f"{PANEL} .r-chapters button").nth(2).click()
+    page.wait_for_function("window.__ragged.store.get().chapter === 3")
+    assert not trouble.is_visible()

@@ -7,7 +7,7 @@ const EN = {
   stages: { predict: 'predict', act: 'do', check: 'check', why: 'why' },
   next: 'Next', back: 'Back', leave: 'Leave', skip: 'Skip', finish: 'Back to the run', nextChapter: 'Next: {title}', keys: 'N next, B back, Esc leaves',
   right: 'Right.', wrong: 'Not so.', skipped: 'The answer: {answer}.', bet: 'Bet: “{bet}”.', betRight: 'Right bet.', betWrong: 'Bet “{bet}”: wrong.', cleared: 'Cleared.',
-  noTrace: 'This chapter’s recorded run could not be loaded ({why}).', cannot: 'This recorded run does not show what this chapter needs.',
+  noTrace: 'This chapter’s recorded run could not be loaded ({why}). Try again.', cannot: 'This recorded run does not show what this chapter needs.',
   and: ', ', wild: 'Seen in:',
   key: 'Answer key', keyNote: 'Computed from the recorded runs on this page.', print: 'Print',
 

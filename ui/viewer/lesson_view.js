@@ -16,6 +16,7 @@ export function buildPanel(chapters, act) {
     title, numbers, stages,
     lead: el('p', { class: 'r-lead' }),
     step: el('div', { class: 'r-step' }),
+    trouble: el('p', { class: 'r-feed wrong', role: 'alert' }),
     back: el('button', { type: 'button', class: 'r-go', onclick: act.back }, say('back')),
     next: el('button', { type: 'button', class: 'r-go next', onclick: act.next }, say('next')),
   };
@@ -23,13 +24,14 @@ export function buildPanel(chapters, act) {
     el('div', { class: 'r-phead' }, title, el('div', { class: 'r-chapters', role: 'group', 'aria-label': say('panel') }, ...numbers),
       el('button', { type: 'button', class: 'r-text', onclick: act.leave }, say('leave'))),
     at.lead, el('ol', { class: 'r-stages' }, ...stages),
-    at.step, el('div', { class: 'r-lnav' }, at.back, at.next, el('span', { class: 'r-note' }, say('keys'))));
+    at.step, el('div', { class: 'r-lnav' }, at.back, at.next, el('span', { class: 'r-note' }, say('keys'))), at.trouble);
   return at;
 }
 
 /** The head of chapter n at one of its stages. */
 export function drawHead(at, chapters, n, stage, values, done) {
   const title = say(`${chapters[n].key}.title`);
+  at.trouble.textContent = '';
   at.title.replaceChildren(title, ' ', el('small', {}, say('place', { n: n + 1, all: chapters.length })));
   at.lead.replaceChildren(...withTerms(say(`${chapters[n].key}.lead`, values)));
   at.numbers.forEach((button, m) => {

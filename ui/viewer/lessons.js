@@ -167,8 +167,10 @@ export async function mountLessons(at, store, player, page, embedded) {
     return mine && link.focus({ preventScroll: true });
   }
 
+  /** Where the click was: in the panel, once a chapter is open. */
   function tell(message) {
-    store.set({ message });
+    if (now) panel.trouble.textContent = message;
+    else store.set({ message });
   }
 
   store.subscribe((state) => { if (now && state.fold !== now.fold) leave(false); }); // a live run, another trace
