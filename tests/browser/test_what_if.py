@@ -140,7 +140,8 @@ def test_a_rejected_draft_of_an_exact_lane_is_accepted_and_a_change_is_changed_a
     ]
     page.get_by_role("button", name="the rejected draft").click()
     for n in (1, 2):
-        page.wait_for_function(f"window.__ragged.store.get().fold?.header?.prompts[1].ids.length === {56 + n}")
+        begun = f"window.__ragged.store.get().fold?.header?.prompts[1].ids.length === {56 + n}"
+        page.wait_for_function(begun, timeout=2 * MINUTE)  # the engine may be busy, as in the test above
         page.wait_for_function("window.__ragged.store.get().fold.status === 'done'", timeout=4 * MINUTE)
         page.wait_for_function("!window.__ragged.store.get().live")
         if n == 1:  # the first token that the new run wrote
