@@ -21,6 +21,7 @@ def test_while_a_bet_is_open_the_stage_does_not_tell(open_page: Callable, static
         assert not page.locator(".r-verdict").first.is_visible()
         assert not re.search("equal|differs", page.locator("#ragged-stage > .r-hidden table").inner_text())
         page.click(f"{PANEL} [data-value='{right}']")
+        page.keyboard.press("b")  # the bet, now that it is made
         page.wait_for_function("document.querySelector('h1').textContent.includes('EQSPEC: ')")
         assert "told after" not in page.inner_text(".r-sentence")
         assert page.locator(".r-verdict").first.is_visible()
@@ -43,6 +44,7 @@ def test_no_key_opens_what_answers_an_open_question(open_page: Callable, static_
     assert page.locator("#ragged-debugger").is_hidden()
     assert page.evaluate("({...window.__ragged.store.get()}).step") == before
     page.locator(f"{PANEL} .r-options > button:not(.r-text)").first.click()
+    page.keyboard.press("b")
     page.wait_for_function("window.__ragged.store.get().guessing === ''")
     page.wait_for_selector("#ragged-debugger", state="visible")
 
@@ -61,7 +63,6 @@ def test_no_key_goes_to_what_a_chapter_asks_for(open_page: Callable, static_site
 
     nothing_moves()  # the bet
     page.locator(f"{PANEL} .r-options > [data-value]").first.click()
-    page.locator(f"{PANEL} .r-go.next").click()
     page.wait_for_selector(f"{PANEL} li[aria-current]:has-text('do')")
     nothing_moves()  # the exercise
     page.get_by_role("button", name="Leave").click()
@@ -88,6 +89,7 @@ def test_no_difference_is_marked_while_a_bet_asks_how_many_there_are(open_page: 
     ink = "getComputedStyle(document.querySelector('.r-word.later').parentElement).color"
     assert page.evaluate(later) == page.evaluate(ink)
     page.locator(f"{PANEL} .r-options > button:not(.r-text)").first.click()
+    page.keyboard.press("b")
     page.wait_for_function("window.__ragged.store.get().guessing === ''")
     assert all(found[2] != "none" for found in page.evaluate(look))
     assert page.evaluate(later) != page.evaluate(ink)
@@ -101,6 +103,7 @@ def test_while_a_question_is_open_a_click_on_a_word_does_not_answer_it(open_page
         page.locator(".r-status", has_text="after your answer").wait_for()
         assert page.locator("#ragged-inspector").is_hidden()
         page.locator(f"{PANEL} .r-options > [data-value]").first.click()
+        page.keyboard.press("b")
         page.wait_for_function("!window.__ragged.store.get().guessing && !window.__ragged.store.get().message")
         page.locator(".r-lane .r-word:not(.future)").nth(1).click()
         page.wait_for_selector("#ragged-inspector", state="visible")
@@ -109,7 +112,6 @@ def test_while_a_question_is_open_a_click_on_a_word_does_not_answer_it(open_page
 def test_the_exercise_that_asks_for_the_defect_does_not_name_it(open_page: Callable, static_site: str) -> None:
     page = opened(open_page, static_site, 5)
     page.locator(f"{PANEL} .r-options > [data-value]").first.click()
-    page.locator(f"{PANEL} .next").click()
     page.wait_for_selector(f"{PANEL} li[aria-current]:has-text('do')")
     page.wait_for_selector(".r-lane.right .r-verdict.bug.reached")
     assert page.locator(".r-word.wrong .ring:visible").count()  # that it went wrong is no secret
@@ -133,7 +135,6 @@ def test_no_row_s_height_tells_what_an_open_question_asks(open_page: Callable, s
     page.wait_for_selector(".r-word.wrong:not(.future)")
     assert len(set(page.evaluate(height))) == 1
     page.locator(f"{PANEL} .r-options > [data-value]").first.click()
-    page.locator(f"{PANEL} .next").click()
     seen = set()
     for n in range(3):
         page.locator(f"{PANEL} .r-rankline").nth(n).locator("button").first.click()

@@ -32,10 +32,10 @@ def test_on_a_phone_the_next_question_is_on_the_screen(open_page: Callable, stat
     for _ in range(2):
         if page.locator(f"{PANEL} .r-rankline").count():
             do(page, plan(page, 7))
+            page.evaluate("scrollTo(0, 10000)")
+            page.locator(f"{PANEL} .next").click()
         else:
             page.locator(f"{PANEL} .r-options > [data-value]").first.click()
-        page.evaluate("scrollTo(0, 10000)")
-        page.locator(f"{PANEL} .next").click()
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         box = page.locator(f"{PANEL} .r-ask").bounding_box()
         assert 0 <= box["y"] < 600 - box["height"]

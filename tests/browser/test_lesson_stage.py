@@ -15,7 +15,6 @@ def test_the_rectangle_shows_one_run_until_two_differ_and_then_where_they_do(
     page.wait_for_function("window.__ragged.tensors?.idle()")
     assert page.locator(panes).count() == 1
     page.click(f"{PANEL} [data-value=same]")
-    page.keyboard.press("n")
     page.wait_for_function("window.__ragged.tensors.idle()")
     assert page.locator(panes).count() == 1
     page.get_by_role("button", name="Unmask the pads").click()
@@ -39,7 +38,7 @@ def test_the_shifted_row_is_seen_before_it_is_asked_about_and_says_by_how_much(
     open_page: Callable, static_site: str
 ) -> None:
     page = opened(open_page, static_site, 2)
-    for press in ("[data-value=same]", ".next", ".r-options > button", ".next"):
+    for press in ("[data-value=same]", ".r-options > button", ".next"):
         page.click(f"{PANEL} {press}")
     stage_is(page, {"left": "pads_counted", "right": "pads_counted", "view": "positions"})
     page.wait_for_function("window.__ragged.tensors?.idle()")
@@ -58,12 +57,11 @@ def test_the_chapter_on_realigning_keeps_its_answer_back_and_explains_the_round_
     page = opened(open_page, static_site, 6)
     told = plan(page, 6)
     page.click(f"{PANEL} [data-value=copied]")
-    page.click(f"{PANEL} .next")
     edge(page, told["delta"] + 1)
     assert page.inner_text(FEED).startswith("Not so. Pads and entries make 60")
     slide = "at => { const e = document.querySelector(at); e.value = 0; e.dispatchEvent(new Event('input')); }"
     page.evaluate(slide, f"{PANEL} input[type=range]")
-    assert page.inner_text(FEED) == ""  # said of another delta
+    assert page.inner_text(FEED) == "Bet: “Copied”."  # the rest was said of another delta
     page.evaluate(slide.replace("e.value = 0", f"e.value = {told['delta']}"), f"{PANEL} input[type=range]")
     total = page.locator(f"{PANEL} .r-sum")
     assert total.inner_text() == "(7 + 3) + 49 = 59; L = 59"  # right, and not said before it is moved
@@ -77,12 +75,11 @@ def test_the_chapter_on_realigning_keeps_its_answer_back_and_explains_the_round_
     assert "No row shifts" not in page.inner_text("#ragged-tensors")
     page.click(f"{PANEL} [data-value='0']")
     page.wait_for_function("document.querySelector('#ragged-tensors').innerText.includes('No row shifts')")
-    page.click(f"{PANEL} .next")
-    assert page.inner_text(f"{PANEL} .r-ask").startswith("Rows that grow unequally move: row 3 by +3, row 1 by 0")
-    stage_is(page, {"view": "move", "step": 2, "row": 2})
+    said = page.inner_text(f"{PANEL} .r-because")
+    assert said.startswith("Rows that grow unequally move: in round 2 row 3 by +3, row 1 by 0")
 
 
-def test_a_chapter_about_one_lane_says_nothing_of_the_other(open_page: Callable, static_site: str) -> None:
+def test_a_chapter_about_one_lane_shows_nothing_of_the_other(open_page: Callable, static_site: str) -> None:
     for n in (0, 1, 3, 6):
         page = opened(open_page, static_site, n)
         page.wait_for_function("document.querySelector('.r-sentence').textContent")
@@ -90,7 +87,7 @@ def test_a_chapter_about_one_lane_says_nothing_of_the_other(open_page: Callable,
             page.evaluate("n => window.__ragged.player.go(n)", step)
             stage_is(page, {"step": step})
             page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-            assert "BSP" not in page.inner_text(".r-sentence"), (n, step)
+            assert "BSP" not in page.inner_text("#ragged-stage"), (n, step)
         page.keyboard.press("Escape")
         page.wait_for_function("document.querySelector('.r-sentence').textContent.includes('BSP')")
         page.context.close()
@@ -117,7 +114,7 @@ def test_no_cell_is_drawn_outside_its_plot_when_the_address_has_changed(open_pag
       return cells.map((left) => left - labels);
     })"""
     room = page.evaluate(spilt, wraps)
-    assert len(room) == 4
+    assert len(room) == 2  # the overview and the focus window of the one lane
     assert min(room) >= 0, room
 
 
@@ -137,7 +134,6 @@ def test_chapter_eight_shows_the_rows_that_it_asks_about(open_page: Callable, st
     assert len(set(heights)) == 1, heights  # a taller one would be one that differs
     assert not page.locator(".r-marks").is_visible()
     page.click(f"{PANEL} [data-value='2']")
-    page.keyboard.press("n")
     for line in page.locator(f"{PANEL} .r-rankline").all():
         said = line.locator("button").first
         run, row = re.match(r"(Run [ABC]), row (\d)", said.inner_text()).groups()
@@ -168,7 +164,6 @@ def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
     for n in range(len(CHAPTERS)):
         page = opened(open_page, static_site, n)
         page.click(f"{PANEL} .r-options > [data-value]")
-        page.click(f"{PANEL} .next")
         page.wait_for_selector(f"{PANEL} .r-stages [aria-current]:has-text('do')")
         assert not page.locator(repair).is_visible(), CHAPTERS[n]
         if CHAPTERS[n] == "defect":  # it would answer the exercise, by its key too
@@ -187,9 +182,7 @@ def test_the_repair_is_offered_in_chapter_six_only_and_again_without_a_chapter(
             assert (
                 page.inner_text(".r-sentence") == "The end. EQSPEC equals the row run alone in 3 of 3 rows, BSP in 0."
             )
-            assert page.locator(".r-broken").all_inner_texts()
-            told = r"first broken: position gap, round \d \(first fed\)"
-            assert all(re.fullmatch(told, text) for text in page.locator(".r-broken").all_inner_texts())
+            assert page.locator(".r-broken").count() == 0  # the next chapter asks what it is
             page.keyboard.press("Escape")
             page.wait_for_selector(repair)
             page.evaluate("window.__ragged.player.go(7)")

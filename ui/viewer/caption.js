@@ -25,7 +25,7 @@ export function mountCaption(node, live, store) {
 
 /** Both lines: the round's sentence, and the cell's or what else is to say. */
 export function captionOf(state) {
-  const text = state.guessing ? t('sayHidden', state) : narrate(state.told ? { ...state, left: state.told, right: state.told } : state);
+  const text = state.guessing ? t('sayHidden', state) : narrate(state);
   return [text, describe(state) ?? (stopRepaired(state) && !state.chapter ? t('stopNote') : '')]; // in the chapters it would answer one
 }
 

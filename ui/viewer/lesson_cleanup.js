@@ -4,7 +4,7 @@ import { bare, choices, columnsOf, draftRounds, owned, word } from './lesson_fac
 import { mountCut } from './lesson_cut.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'cleanup', trace: 'hero', facts, steps, told: 'eqspec' };
+export default { key: 'cleanup', trace: 'hero', facts, steps };
 
 /** A row that keeps a few of its drafts and goes on: what the forward wrote, and what the clean-up left. */
 function facts(fold) {
@@ -29,7 +29,7 @@ function facts(fold) {
 }
 
 function steps(f) {
-  const at = { left: 'eqspec', right: 'bsp', row: f.one.row, step: f.round };
+  const at = { left: 'eqspec', right: 'eqspec', row: f.one.row, step: f.round };
   const before = { ...at, step: f.round - 1 };
   return [
     {

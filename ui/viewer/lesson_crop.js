@@ -5,7 +5,7 @@ import { mountCut } from './lesson_cut.js';
 import { say } from './lesson_strings.js';
 import { laneLong, rowName } from './strings.js';
 
-export default { key: 'crop', trace: 'hero', facts, steps, told: 'eqspec' };
+export default { key: 'crop', trace: 'hero', facts, steps };
 
 /** Rounds of a lane whose rows all had as many drafts, those that disagree most about how many to keep first. */
 function roundsOf(fold, lane) {
@@ -24,7 +24,7 @@ function facts(fold) {
   if (!rows) return null;
   const others = [...more.map((round) => ['eqspec', round]), ...roundsOf(fold, 'bsp').map((round) => ['bsp', round])].map(([lane, round]) => ({ lane, rows: round, ...lossOf(round) }));
   const other = others.filter((one) => one.discarded && !hasCut(one.rows)).sort((a, b) => new Set(b.kept).size - new Set(a.kept).size)[0] ?? { lane: 'eqspec', rows, ...lossOf(rows) };
-  return { ...lossOf(rows), rows, name: (id) => word(fold, id), bare: (id) => bare(fold, id), other: { ...other, told: other.lane, lane: laneLong(other.lane) } };
+  return { ...lossOf(rows), rows, name: (id) => word(fold, id), bare: (id) => bare(fold, id), other: { ...other, on: other.lane, lane: laneLong(other.lane) } };
 }
 
 /** What one cut for all rows of a round keeps and throws away. */
@@ -41,7 +41,7 @@ function lossOf(rows) {
 function steps(f) {
   const { other } = f;
   const most = Math.max(...other.lost);
-  const at = { left: 'eqspec', right: 'bsp', row: f.rows[f.kept.indexOf(f.min)].row, step: f.round, view: 'kinds' };
+  const at = { left: 'eqspec', right: 'eqspec', row: f.rows[f.kept.indexOf(f.min)].row, step: f.round, view: 'kinds' };
   const lines = f.rows.map((r) => ({
     name: rowName(r.row), cells: columnsOf(r).map((cell) => ({ ...cell, text: f.bare(cell.id), under: '' })),
   }));
@@ -63,7 +63,7 @@ function steps(f) {
       }),
     },
     {
-      kind: 'check', ask: say('crop.check', other), answer: other.discarded, view: { ...at, row: other.rows[0].row, step: other.round, told: other.told }, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
+      kind: 'check', ask: say(other.on === 'eqspec' ? 'crop.check' : 'crop.checkOther', other), answer: other.discarded, view: { ...at, row: other.rows[0].row, step: other.round, left: other.on, right: other.on }, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
       options: choices(0, most, other.discarded, other.discarded + 1, other.discarded + 2, other.rejected),
       miss: (n) => say(n === 0 ? 'crop.notFree' : n === other.rejected ? 'crop.notRejected' : n === most ? 'crop.notOne' : 'crop.miscount'),
     },

@@ -5,7 +5,7 @@ import { numbers, owned, padsOf } from './lesson_facts.js';
 import { mountShift } from './lesson_shift.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'realign', trace: 'hero', facts, steps, whyView: (f) => ({ left: LANE, right: 'bsp', row: f.id, step: f.round, view: 'move' }), told: 'eqspec' };
+export default { key: 'realign', trace: 'hero', facts, steps };
 
 const LANE = 'eqspec';
 
@@ -24,7 +24,7 @@ function facts(fold) {
   if (!longest || !still || one.frame.bytes !== entries * entryBytes(fold.header)) return null;
   return {
     ...one, row: one.id + 1, by: Math.abs(one.delta), signed: `${one.delta < 0 ? '−' : '+'}${Math.abs(one.delta)}`, bytes: one.frame.bytes.toLocaleString('en'),
-    longest: longest.id + 1, still: still && still.id + 1, entries,
+    still: still && still.id + 1, entries, each: all.map(({ c }) => c).join(' + '), grew: say(one.got > 1 ? 'realign.fedMore' : 'realign.fed', { j: one.got - 1 }),
     calmRound: calm.step, calmRow: calm.rows[0], j: calm.accepted[0], grown: calm.accepted[0] + 1, rows: calm.rows.length,
     movers: calm.rows.filter((row) => (calm.origin[row] ?? []).some((from, slot) => from >= 0 && from !== slot)).length,
   };
@@ -42,7 +42,7 @@ function rowOf(frame, id) {
 }
 
 function steps(f) {
-  const at = { left: LANE, right: 'bsp', row: f.id, step: f.round };
+  const at = { left: LANE, right: LANE, row: f.id, step: f.round };
   const most = Math.max(f.by + 2, f.frame.draft[0]?.length ?? 0);
   return [
     {

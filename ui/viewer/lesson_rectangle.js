@@ -49,7 +49,7 @@ function steps(f) {
       options: ['same', 'words', 'broken'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
     },
     {
-      kind: 'act', ask: say('rectangle.act', f), note: say('rectangle.how'), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step, view: 'mask' }, // where the two runs differ
+      kind: 'act', ask: say('rectangle.act', f), view: { ...at, step: f.step }, truthAt: 'entry', reveal: { right: 'pads_seen', step: f.step, view: 'mask' }, // where the two runs differ
       done: say(f.wrong ? 'rectangle.shown' : 'rectangle.survived', f),
       mount(box, api) {
         box.append(el('button', { type: 'button', onclick: () => api.solve() }, say('rectangle.show')));

@@ -3,7 +3,7 @@
 import { choices, draftRounds, numbers, word } from './lesson_facts.js';
 import { say } from './lesson_strings.js';
 
-export default { key: 'row', trace: 'hero', facts, steps, told: 'eqspec' };
+export default { key: 'row', trace: 'hero', facts, steps };
 
 /** A round in which some drafts survive, and one in which all do. */
 function facts(fold) {
@@ -20,7 +20,7 @@ function facts(fold) {
 }
 
 function steps(f) {
-  const before = { left: 'eqspec', right: 'bsp', row: f.some.row, step: f.round - 1 };
+  const before = { left: 'eqspec', right: 'eqspec', row: f.some.row, step: f.round - 1 };
   return [
     {
       kind: 'predict', ask: say('row.predict', f), options: numbers(0, f.k), answer: f.j, right: say('row.because.predict', f), view: before,

@@ -57,7 +57,7 @@ function steps(f) {
       miss: (n) => say(n === 1 ? 'shortcut.gone' : 'shortcut.other'),
     },
     {
-      kind: 'act', ask: say('shortcut.act', f), view: { ...before, step: 0 }, truth: say('shortcut.shown', f),
+      kind: 'act', ask: say('shortcut.act', f), view: before, truth: say('shortcut.shown', f),
       done: say('shortcut.done', f), reveal: { step: f.round, inspect: false, row: f.one.row, cell: { lane: LANE, row: f.one.row, index: f.one.gap.before } },
       click: ({ target }, api) => {
         const tear = target.closest('.r-tear');

@@ -1,5 +1,5 @@
-// One step of a chapter: predict (a bet, judged later), act (something to do on the stage), check (a question). The last
-// step, why, is in lesson_why.js.
+// One step of a chapter: predict (a bet, judged later), act (something to do on the stage), check (a question, which then
+// says why).
 // A wrong answer names the misconception; after one wrong try a step can be skipped.
 
 import { el } from './svg.js';
@@ -7,13 +7,14 @@ import { say } from './lesson_strings.js';
 import { withTerms } from './lesson_terms.js';
 
 /** Draws `step` into `box`. A question says why its answer is right: `step.right`. `record` = {solved, tries, value, said} outlives the drawing. `bet` = the chapter's
- *  predict step and its record. `hooks` = {store, board, show(patch), changed()}. Returns the function that ends it. */
+ *  predict step and its record. `hooks` = {store, board, show(patch), changed()}. Returns {end, focus}. */
 export function drawStep(box, step, record, bet, hooks) {
   const ask = el('p', { class: 'r-ask', tabindex: -1 }, step.ask);
   const tools = el('div', { class: 'r-options' });
   const feed = el('p', { class: 'r-feed', role: 'status' });
   const skip = el('button', { type: 'button', class: 'r-text r-skip', onclick: skipIt }, say('skip'));
-  box.replaceChildren(ask, tools, feed);
+  const why = step.why?.() ?? '';
+  box.replaceChildren(ask, tools, feed, why);
   if (step.rules) ask.after(...step.rules.map((rule) => el('p', { class: 'r-note' }, rule)));
   if (step.note) ask.after(el('p', { class: 'r-note' }, ...withTerms(step.note)));
   const api = { solve, miss, clear, show: hooks.show };
@@ -29,9 +30,14 @@ export function drawStep(box, step, record, bet, hooks) {
     hooks.board.addEventListener('click', listen);
     stops.push(() => hooks.board.removeEventListener('click', listen));
   }
-  if (step.kind === 'act' && step.truthAt === 'entry' && !record.said) record.said = judged();
+  if (step.kind === 'act' && !record.solved && !record.tries) record.said = step.truthAt === 'entry' ? judged() : placed();
   if (record.solved) widget?.show();
   show();
+
+  /** The bet as it was made: what becomes of it is told once the step is done. */
+  function placed() {
+    return bet.record.value === undefined ? '' : say('bet', { bet: textOf(bet.step, bet.record.value) });
+  }
 
   /** What became of the bet. */
   function judged() {
@@ -43,7 +49,7 @@ export function drawStep(box, step, record, bet, hooks) {
 
   function choose(value) {
     if (step.kind === 'predict') {
-      Object.assign(record, { value, solved: true, said: say('bet', { bet: textOf(step, value) }) });
+      Object.assign(record, { value, solved: true });
       return done();
     }
     if (record.solved) return null;
@@ -69,12 +75,12 @@ export function drawStep(box, step, record, bet, hooks) {
   /** What was said of a wrong try no longer fits what is shown. */
   function clear() {
     if (!record.wrong || record.solved) return;
-    Object.assign(record, { wrong: false, said: '' });
+    Object.assign(record, { wrong: false, said: step.kind === 'act' ? placed() : '' });
     show();
   }
 
   function skipIt() {
-    const said = step.kind === 'check' ? `${say('skipped', { answer: answerOf(step) })} ${step.right}` : [step.done, step.truthAt === 'entry' ? '' : judged()].filter(Boolean).join(' ');
+    const said = step.kind === 'check' ? skippedOf(step) : [step.done, step.truthAt === 'entry' ? '' : judged()].filter(Boolean).join(' ');
     Object.assign(record, { solved: true, wrong: false, value: step.answer, said });
     widget?.show();
     if (step.reveal) hooks.show(step.reveal);
@@ -88,6 +94,7 @@ export function drawStep(box, step, record, bet, hooks) {
 
   function show() {
     feed.textContent = record.said ?? '';
+    if (why) why.hidden = !record.solved;
     feed.classList.toggle('wrong', Boolean(record.wrong));
     feed.classList.toggle('right', step.kind === 'check' && Boolean(record.solved));
     skip.hidden = step.kind === 'predict' || !record.tries || Boolean(record.solved);
@@ -102,6 +109,9 @@ export function drawStep(box, step, record, bet, hooks) {
 }
 
 const textOf = (step, value) => step.options.find((option) => option.value === value)?.text ?? '';
+
+/** What is said of a question that was skipped. Where several things were judged, they show the answer themselves. */
+export const skippedOf = (step) => [step.options && say('skipped', { answer: answerOf(step) }), step.right].filter(Boolean).join(' ');
 
 /** The right answer in words. */
 export const answerOf = (step) => step.key?.() ?? textOf(step, step.answer);

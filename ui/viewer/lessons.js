@@ -1,11 +1,11 @@
 // The chapters: predict -> act -> check -> explain, on recorded runs. A chapter drives the stage through the store and
 // stands in a panel above the rows; leaving it gives the view back as it was.
 
-import { CHAPTERS } from './lesson_list.js';
+import { offered } from './lesson_list.js';
 import { createTraces } from './lesson_trace.js';
 import { buildPanel, drawHead } from './lesson_view.js';
 import { drawStep } from './lesson_step.js';
-import { drawWhy, explanation } from './lesson_why.js';
+import { explanation } from './lesson_why.js';
 import { readProgress, writeProgress } from './lesson_progress.js';
 import { inWords, say } from './lesson_strings.js';
 import { mountKey } from './lesson_key.js';
@@ -23,14 +23,18 @@ export async function mountLessons(at, store, player, page, embedded) {
   const chapters = await offered(page, load);
   if (!chapters.length) return;
   const progress = readProgress();
-  const panel = buildPanel(chapters, { open: (n) => open(n), next: onNext, back, leave });
+  const panel = buildPanel(chapters, { open: (n) => open(n), next, back, leave });
   const link = el('button', { type: 'button', class: 'r-text r-why', onclick: resume }, say('open', { n: inWords(chapters.length) }));
   at.line.after(panel.panel);
   at.foot.prepend(link);
   mountKey(panel.panel, chapters, load);
+  panel.step.addEventListener('click', (event) => { // the second half of a double click on the step before answers nothing
+    if (event.detail > 1 && performance.now() - drawnAt < 500) event.stopPropagation();
+  }, true);
   let now = null; //  the open chapter: {n, steps, values, fold, records, step}
   let held = null; // the view before the first chapter
   let drawn = null; // the step on the panel
+  let drawnAt = 0; // when it came
   let turn = 0; //    a slow trace must not open over a later choice
 
   /** `asked`: the note of a link. One that was made in the chapters goes on to the next as long as its run is shown. */
@@ -45,7 +49,7 @@ export async function mountLessons(at, store, player, page, embedded) {
       if (!values) return tell(say('cannot'));
       if (now && chapters[now.n].trace === chapter.trace) note ??= store.get().note;
       held ??= Object.fromEntries(VIEW.map((key) => [key, store.get()[key]]));
-      now = { n, values, fold, steps: [...chapter.steps(values), { kind: 'why', view: chapter.whyView?.(values) }], records: [], step: 0 };
+      now = { n, values, fold, steps: stepsOf(chapter, values), records: [], step: 0 };
     } catch (error) {
       if (mine === turn) tell(say('noTrace', { why: error.message }));
       return;
@@ -69,40 +73,25 @@ export async function mountLessons(at, store, player, page, embedded) {
   function show(patch) {
     const done = now.steps.some(({ kind }, n) => kind === 'act' && now.records[n]?.solved); // before that the repair would answer it
     player.stop();
-    store.set({ cell: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: done && Boolean(chapters[now.n].repair), told: chapters[now.n].told ?? '', ...patch });
+    store.set({ cell: null, hover: null, inspect: false, live: false, sole: false, alias: '', touched: true, chapter: now.n + 1, mayRepair: done && Boolean(chapters[now.n].repair), ...patch });
   }
 
   function draw() {
     const step = now.steps[now.step];
     drawn?.end();
-    drawHead(panel, chapters, now.n, step.kind, now.values, progress.done);
     reserve();
-    if (step.kind === 'why') return explain();
     const record = (now.records[now.step] ??= {});
     show(record.solved ? { ...step.view, ...step.reveal } : step.view);
-    drawn = drawStep(panel.step, step, record, { step: now.steps[0], record: now.records[0] ?? {} }, { store, board: at.board, show, changed });
+    drawn = drawStep(panel.step, step, record, { step: now.steps[0], record: now.records[0] ?? {} }, { store, board: at.board, show, changed: answered });
+    drawnAt = performance.now();
     ask();
-    return changed(false);
+    changed();
   }
 
   /** Room for the chapter's tallest step; where that would push the rows far down, for this step with its answer. */
   function reserve() {
-    const steps = now.steps.slice(0, -1);
-    const own = at.stage.clientWidth > WIDE ? tallest(panel.step, steps, explanation(chapters[now.n], now.values)) : steps[now.step] ? tallest(panel.step, [steps[now.step]], [], steps[0]) : 0;
-    panel.step.style.minHeight = `${own}px`;
-  }
-
-  function explain() {
-    const { key } = chapters[now.n];
-    const { view } = now.steps.at(-1);
-    if (view) show(view);
-    if (!progress.done.includes(key)) progress.done.push(key);
-    progress.at = chapters[now.n + 1]?.key ?? null;
-    writeProgress(progress);
-    drawHead(panel, chapters, now.n, 'why', now.values, progress.done);
-    drawn = drawWhy(panel.step, chapters[now.n], now.values);
-    ask();
-    changed(false);
+    const steps = at.stage.clientWidth > WIDE ? now.steps : [now.steps[now.step]];
+    panel.step.style.minHeight = `${tallest(panel.step, steps, now.steps[0])}px`;
   }
 
   /** To the question. On a phone the way on is below it: from there it may be out of sight. */
@@ -111,22 +100,39 @@ export async function mountLessons(at, store, player, page, embedded) {
     if (at.stage.classList.contains('phone')) panel.step.firstElementChild.scrollIntoView({ block: 'nearest' });
   }
 
+  /** A bet is a step by itself: what becomes of it is told later. After the last answer comes why. */
+  function answered() {
+    const { kind, why } = now.steps[now.step];
+    if (kind === 'predict') {
+      now.records.length = 1; // another bet begins anew
+      changed();
+      return next();
+    }
+    if (why) finish();
+    changed();
+    const active = document.activeElement; // nothing, where a button has just gone
+    if (active !== document.body && !panel.panel.contains(active)) return null;
+    return why ? panel.step.querySelector('.r-because').focus({ preventScroll: true }) : panel.next.focus({ preventScroll: true });
+  }
+
+  /** The chapter is done; the next time the chapters open with the one after it. */
+  function finish() {
+    const { key } = chapters[now.n];
+    if (!progress.done.includes(key)) progress.done.push(key);
+    progress.at = chapters[now.n + 1]?.key ?? null;
+    writeProgress(progress);
+  }
+
   /** After an answer, or a new step: what the way on is called and whether it is open. */
-  function changed(answered = true) {
+  function changed() {
     const step = now.steps[now.step];
-    const solved = step.kind === 'why' || Boolean(now.records[now.step]?.solved);
+    const solved = Boolean(now.records[now.step]?.solved);
     store.set({ asked: !solved, guessing: solved ? '' : step.hide === 'why' ? 'why' : step.hide ? 'chapter' : '', ...(solved ? { alias: '' } : {}) });
+    drawHead(panel, chapters, now.n, solved && step.why ? 'why' : step.kind, now.values, progress.done);
     panel.next.disabled = !solved;
     panel.back.disabled = !now.n && !now.step;
     const following = chapters[now.n + 1];
-    panel.next.textContent = step.kind !== 'why' ? say('next') : following ? say('nextChapter', { title: say(`${following.key}.title`) }) : say('finish');
-    const active = document.activeElement; // nothing, where a button has just gone
-    if (answered && solved && step.kind !== 'predict' && (active === document.body || panel.panel.contains(active))) panel.next.focus({ preventScroll: true });
-  }
-
-  /** The second click of a double click must not pass over an explanation that has just come. */
-  function onNext({ detail }) {
-    if (detail < 2 || now?.steps[now.step].kind !== 'why') next();
+    panel.next.textContent = !step.why ? say('next') : following ? say('nextChapter', { title: say(`${following.key}.title`) }) : say('finish');
   }
 
   function next() {
@@ -161,9 +167,9 @@ export async function mountLessons(at, store, player, page, embedded) {
     now = held = drawn = null;
     panel.panel.hidden = true;
     at.stage.classList.remove('lesson');
-    if (restore === false) return store.set({ chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: store.get().guessing === 'bet' ? 'bet' : '' });
+    if (restore === false) return store.set({ chapter: null, asked: false, sole: false, alias: '', mayRepair: true, guessing: store.get().guessing === 'bet' ? 'bet' : '' });
     player.stop();
-    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, asked: false, sole: false, alias: '', told: '', mayRepair: true, guessing: '' });
+    store.set({ hover: null, ...view, version: view.version + 1, live: view.live && view.fold?.status === 'running', chapter: null, asked: false, sole: false, alias: '', mayRepair: true, guessing: '' });
     return mine && link.focus({ preventScroll: true });
   }
 
@@ -191,9 +197,8 @@ export async function mountLessons(at, store, player, page, embedded) {
     });
   }}
 
-/** The chapters whose recorded run is here; of the page's own run also: that it shows what they need. */
-async function offered(page, load) {
-  const names = (page.traces ?? []).map((trace) => trace.name ?? trace);
-  const hero = await load('hero').catch(() => null);
-  return CHAPTERS.filter(({ trace, facts }) => (trace === 'hero' ? hero && facts(hero) : names.includes(trace)));
+/** A chapter's steps; the last one's answer brings its explanation. */
+function stepsOf(chapter, values) {
+  const steps = chapter.steps(values);
+  return [...steps.slice(0, -1), { ...steps.at(-1), why: () => explanation(chapter, values) }];
 }

@@ -70,7 +70,8 @@ function drawVerdict(node, state, lane, row, ribbon, act) {
   const wrong = firstWrong(state.fold, lane, row);
   const reached = wrong ? state.step >= wrong.step : Boolean(ribbon?.done);
   node.className = `r-verdict ${verdict.state}${reached ? ' reached' : ''}`;
-  const broken = reached && !state.guessing && firstBroken(state.fold, lane, row, state.mayRepair);
+  const told = !state.chapter || state.mayRepair; // a chapter asks for it
+  const broken = reached && told && !state.guessing && firstBroken(state.fold, lane, row);
   node.replaceChildren(icon(verdict.state), el('span', {}, verdict.text),
     broken ? el('button', { type: 'button', class: 'r-broken', onclick: () => act.violation(lane, broken.first, { right: state.right }), title: broken.healed ? t('causeWhy') : null }, broken.text) : '');
 }

@@ -31,7 +31,6 @@ export const INITIAL = {
   guessing: '', //      'chapter' or 'bet': its question is open, and nothing on the stage may answer it; 'why': it asks for the cause alone
   asked: false, //      a chapter's bet, exercise or question is open: no key may go to what it asks for
   mayRepair: true, //   false in chapters whose question the repair would answer
-  told: '', //          the one lane that a chapter is about: the round's sentence then leaves out the other
   touched: false, //    somebody acted: from now on the address follows the state
   message: '',
 };

@@ -26,12 +26,12 @@ export function countEqual(fold, lane) {
 }
 
 /** What broke first in a wrong row: {first, text, healed}, or null. It is called the cause only when the lane that
- *  repairs nothing but the positions equals the reference, and where the page may tell of it. */
-export function firstBroken(fold, lane, row, mayTell = true) {
+ *  repairs nothing but the positions equals the reference. */
+export function firstBroken(fold, lane, row) {
   const wrong = firstWrong(fold, lane, row);
   const broken = wrong && firstViolation(fold, lane, row);
   if (!broken) return null;
-  const healed = mayTell && broken.invariant === 'contiguity' && fold.lanes[`${lane}_repaired`]?.rows[row]?.compare?.verdict === 'equal';
+  const healed = broken.invariant === 'contiguity' && fold.lanes[`${lane}_repaired`]?.rows[row]?.compare?.verdict === 'equal';
   const values = { what: t(`invariant.${broken.invariant}`) ?? broken.invariant, step: broken.step, fed: broken.invariant === 'contiguity' ? t('gapFed') : '' };
   return { first: broken, text: t(healed ? 'cause' : 'firstBroken', values), healed };
 }
