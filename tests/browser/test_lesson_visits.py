@@ -24,14 +24,14 @@ def test_the_keyboard_is_enough_and_escape_gives_the_view_back(open_page: Callab
     page.keyboard.press("Enter")
     assert page.inner_text(FEED) == "Bet: “0”."
     assert page.evaluate("document.activeElement.className") == "r-ask"
-    assert "step to round 2" in page.inner_text(f"{PANEL} .r-ask")
+    assert "Step to round 2" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("at => document.querySelector(at).textContent.includes('3 of 4 are accepted')", arg=FEED)
     assert page.evaluate("document.activeElement.textContent") == "Next"
     page.keyboard.press("Enter")
     assert "come out" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("b")
-    assert "step to round 2" in page.inner_text(f"{PANEL} .r-ask")
+    assert "Step to round 2" in page.inner_text(f"{PANEL} .r-ask")
     page.keyboard.press("Escape")
     page.wait_for_selector(PANEL, state="hidden")
     stage_is(page, {"step": 5, "row": 2, "right": "bsp_repaired", "view": "positions", "chapter": None})

@@ -195,7 +195,8 @@ export async function mountLessons(at, store, player, page, embedded) {
       stop();
       named();
     });
-  }}
+  }
+}
 
 /** A chapter's steps; the last one's answer brings its explanation. */
 function stepsOf(chapter, values) {
