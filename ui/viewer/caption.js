@@ -6,6 +6,7 @@ import { births, ribbonOf } from './gaps.js';
 import { quoted } from './pieces.js';
 import { el } from './svg.js';
 import { t, laneLong } from './strings.js';
+import { write } from './unchanged.js';
 
 export function mountCaption(node, live, store) {
   const sentence = el('p', { class: 'r-sentence' });
@@ -15,8 +16,8 @@ export function mountCaption(node, live, store) {
   store.subscribe((state, changed) => {
     if (!state.fold) return;
     const [text, facts] = captionOf(state);
-    if (sentence.textContent !== text) sentence.textContent = text;
-    cell.textContent = facts;
+    write(sentence, text);
+    write(cell, facts);
     if (state.playing || state.live || !state.touched) return;
     const pinned = changed.has('cell') && state.cell ? cell.textContent : text;
     if (pinned !== spoken) live.textContent = spoken = pinned;

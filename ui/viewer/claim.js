@@ -2,6 +2,7 @@
 
 import { countEqual, keptBack } from './verdict.js';
 import { t, tn, laneLong } from './strings.js';
+import { unchanged } from './unchanged.js';
 
 /** The line below the headline: what the two lanes are about. */
 export function gist({ fold, source, left, right }) {
@@ -43,6 +44,8 @@ function laneClaim(fold, lane, key) {
 
 /** Writes the claim; a sentence stays on one line where it can. */
 export function drawClaim(node, state, phone) {
-  const spans = claim(state, phone).flatMap((text) => [Object.assign(document.createElement('span'), { textContent: text }), ' ']);
+  const sentences = claim(state, phone);
+  if (unchanged(node, sentences)) return;
+  const spans = sentences.flatMap((text) => [Object.assign(document.createElement('span'), { textContent: text }), ' ']);
   node.replaceChildren(...spans);
 }

@@ -36,7 +36,7 @@ export function layout(state, width) {
       ribbons[`${lane}/${row}`] = place(ribbonOf(state.fold, lane, row, state.step), { geo, cell, columns, first });
     }
   }
-  return { geo, rows, lanes, cell, columns, ribbons, ruler: ruler(ribbons, geo, cell, columns) };
+  return { width, geo, rows, lanes, cell, columns, ribbons, ruler: ruler(ribbons, geo, cell, columns) };
 }
 
 /** One cell size for the whole trace, so that nothing is rescaled while it plays: the largest at which all fits. */

@@ -1,22 +1,46 @@
 // Draws one ribbon from its layout. Form carries the meaning, colour only repeats it: a tear is open, with torn edges
 // and a number; a rejected draft is crossed; a pad is a dot; a new token has a bar; the target's own token a ring.
 
+import { keepParts } from './parts.js';
 import { svg } from './svg.js';
 import { BAND } from './layout.js';
 import { t, laneLong } from './strings.js';
 
 const ROOM = 16; // px that a gap's sign and number take: in a gap of one cell they are smaller
 
-/** The SVG of a placed ribbon. Cells and words carry the same data-index; hovering links them. */
-export function drawRibbon(ribbon) {
-  const { width, height } = ribbon;
-  const root = svg('svg', { class: 'r-ribbon', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': describe(ribbon) });
-  if (ribbon.chip) root.append(chip(ribbon.chip));
-  ribbon.tears.forEach((tear) => root.append(drawTear(tear)));
-  ribbon.cells.forEach((cell) => root.append(drawCell(cell)));
-  ribbon.seams.forEach((seam) => root.append(drawSeam(seam)));
-  ribbon.fallen.forEach((drop) => root.append(mark(drop, 'rejected', true)));
+/** The SVG of a placed ribbon; `old`: the one of another step, whose parts stay where they are the same. Cells and words
+ *  carry the same data-index; hovering links them. */
+export function drawRibbon(ribbon, old) {
+  const { width, height, x0, cell } = ribbon;
+  const root = old ?? svg('svg', { class: 'r-ribbon', role: 'img' }, svg('g'), svg('g'));
+  const [before, behind] = root.children;
+  const shift = x0 * cell; // a ribbon that follows its end moves as a whole
+  put(root, { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-label': describe(ribbon) });
+  put(behind, { transform: `translate(${-shift} 0)` });
+  keepParts(before, ribbon.chip ? [{ draw: chip, part: ribbon.chip }] : []);
+  keepParts(behind, partsOf(ribbon, shift));
   return root;
+}
+
+/** What a ribbon is made of, with what each part needs to be drawn. */
+function partsOf({ tears, cells, seams, fallen, step }, shift) {
+  const moved = (part) => ({ ...part, left: part.left + shift });
+  const at = (fresh) => (fresh ? step : ''); // what is fresh comes in anew at its own step
+  return [
+    ...tears.map((tear) => ({ draw: drawTear, part: { ...moved(tear), marks: tear.marks.map(moved) }, of: at(tear.dead.some((dead) => dead.fresh)) })),
+    ...cells.map((each) => {
+      const { index, next, left, top, width, height, tornLeft, tornRight } = moved(each);
+      return { draw: drawCell, part: { index, kind: cellClass(each), next, left, top, width, height, tornLeft, tornRight }, of: at(each.fresh) };
+    }),
+    ...seams.map((seam) => ({ draw: drawSeam, part: moved(seam) })),
+    ...fallen.map((drop) => ({ draw: drawFallen, part: moved(drop), of: at(true) })),
+  ];
+}
+
+const drawFallen = (drop) => mark(drop, 'rejected', true);
+
+function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
 
 /** One sentence for those who do not see the ribbon. */
@@ -35,8 +59,7 @@ export function cellClass(token) {
 }
 
 function drawCell(cell) {
-  const { left, top, width, height, tornLeft, tornRight } = cell;
-  const kind = cellClass(cell);
+  const { kind, left, top, width, height, tornLeft, tornRight } = cell;
   const group = svg('g', { class: `r-cell ${kind}${cell.next ? ' unfed' : ''}`, 'data-index': cell.index });
   group.append(svg('path', { class: 'face', d: outline(left + 0.5, top + 0.5, width, height - 1, tornLeft, tornRight) }));
   if (kind === 'new') group.append(svg('path', { class: 'bar', d: `M${left + 2} ${top + height - 3.5}h${width - 3}` }));

@@ -14,7 +14,7 @@ import { el } from './svg.js';
 export function keepRoom(at, state, plan, act) {
   const { fold, right, version, row, alias, chapter, mayRepair, guessing } = state;
   const { phone } = plan.geo;
-  const key = [at.board.clientWidth, at.stage.className, plan.rows, state.left, right, row, version, fold.status, state.source.name, alias, chapter, mayRepair, guessing, phone && state.step].join('|');
+  const key = [plan.width, at.stage.className, plan.rows, state.left, right, row, version, fold.status, state.source.name, alias, chapter, mayRepair, guessing, phone && state.step].join('|');
   if (keepRoom.fold === fold && at.board.dataset.room === key) return;
   keepRoom.fold = fold;
   at.board.dataset.room = key;

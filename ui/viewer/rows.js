@@ -6,6 +6,7 @@ import { buildWords, drawWords } from './words.js';
 import { firstBroken, verdictOf } from './verdict.js';
 import { firstWrong } from './gaps.js';
 import { el, svg } from './svg.js';
+import { unchanged, write } from './unchanged.js';
 import { t, laneName, laneNote, rowName } from './strings.js';
 
 /** Draws all blocks of `plan` (a layout) into `board`. `act` = {select(row), violation(lane, first, {right})}. */
@@ -48,11 +49,14 @@ export function laneBlock(fold, lane, row, side) {
 export function drawLane(node, state, plan, row, act) {
   const lane = node.dataset.lane;
   const ribbon = plan.ribbons[`${lane}/${row}`];
-  node.querySelector('.r-draw').replaceChildren(ribbon ? drawRibbon(ribbon) : el('span', { class: 'r-empty' }, t('empty')));
-  node.querySelector('.r-done').textContent = ribbon?.done ? t(state.fold.lanes[lane]?.rows[row].done === 'stopped' ? 'stoppedRow' : 'doneRow') : ''; // it holds its last state
+  const place = node.querySelector('.r-draw');
+  const old = place.querySelector('.r-ribbon');
+  if (ribbon && old) drawRibbon(ribbon, old);
+  else place.replaceChildren(ribbon ? drawRibbon(ribbon) : el('span', { class: 'r-empty' }, t('empty')));
+  write(node.querySelector('.r-done'), ribbon?.done ? t(state.fold.lanes[lane]?.rows[row].done === 'stopped' ? 'stoppedRow' : 'doneRow') : ''); // it holds its last state
   drawOffset(node.querySelector('.r-offset'), ribbon);
   // where there is no chip to say it: from which position on a long ribbon is shown
-  node.querySelector('.r-from').textContent = ribbon?.x0 > 0 && plan.geo.phone ? t('from', { x: ribbon.x0 }) : '';
+  write(node.querySelector('.r-from'), ribbon?.x0 > 0 && plan.geo.phone ? t('from', { x: ribbon.x0 }) : '');
   if (state.fold.lanes[lane]) drawWords(node.querySelector('.r-words'), state.fold, lane, row, state.step);
   drawVerdict(node.querySelector('.r-verdict'), state, lane, row, ribbon, act);
 }
@@ -60,6 +64,7 @@ export function drawLane(node, state, plan, row, act) {
 /** By how much all positions of the row are shifted: the ruler counts from the prompt's end, so the ribbon cannot show it. */
 function drawOffset(node, ribbon) {
   const n = ribbon ? ribbon.origin - ribbon.prompt : 0;
+  if (unchanged(node, n)) return;
   node.textContent = n ? t('offset', { by: n > 0 ? `+${n}` : `−${-n}` }) : '';
   node.title = n ? t('offsetWhy', { n: Math.abs(n) }) : '';
 }
@@ -69,9 +74,10 @@ function drawVerdict(node, state, lane, row, ribbon, act) {
   const verdict = verdictOf(state.fold, lane, row);
   const wrong = firstWrong(state.fold, lane, row);
   const reached = wrong ? state.step >= wrong.step : Boolean(ribbon?.done);
-  node.className = `r-verdict ${verdict.state}${reached ? ' reached' : ''}`;
   const told = !state.chapter || state.mayRepair; // a chapter asks for it
   const broken = reached && told && !state.guessing && firstBroken(state.fold, lane, row);
+  if (unchanged(node, verdict, reached, broken, state.right)) return;
+  node.className = `r-verdict ${verdict.state}${reached ? ' reached' : ''}`;
   node.replaceChildren(icon(verdict.state), el('span', {}, verdict.text),
     broken ? el('button', { type: 'button', class: 'r-broken', onclick: () => act.violation(lane, broken.first, { right: state.right }), title: broken.healed ? t('causeWhy') : null }, broken.text) : '');
 }

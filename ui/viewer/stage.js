@@ -7,6 +7,7 @@ import { stageOrder } from './clock.js';
 import { keptBack } from './verdict.js';
 import { el, svg } from './svg.js';
 import { t, rowName } from './strings.js';
+import { unchanged, write } from './unchanged.js';
 
 /** Builds the empty stage. Returns its named places. */
 export function buildStage(actions) {
@@ -68,16 +69,16 @@ export function drawStage(at, state, act) {
   at.stage.classList.toggle('blind', keptBack(state) && !state.sole); // `sole`: one difference is what is asked about
   at.stage.classList.toggle('held', state.guessing === 'bet');
   placeFoot(at, plan.geo.phone, Boolean(state.chapter));
-  at.stage.style.setProperty('--r-label', `${plan.geo.label}px`);
-  at.stage.style.setProperty('--r-chip', `${plan.geo.chip}px`);
-  at.stage.style.setProperty('--r-verdict', `${plan.geo.verdict}px`);
+  if (!unchanged(at.stage, plan.geo)) {
+    for (const name of ['label', 'chip', 'verdict']) at.stage.style.setProperty(`--r-${name}`, `${plan.geo[name]}px`); // all that is below takes them over
+  }
   drawClaim(at.claim, state, plan.geo.phone);
-  at.gist.textContent = gist(state);
+  write(at.gist, gist(state));
   drawRuler(at.ruler, plan);
   drawChips(at.chips, state, plan, act);
   drawRows(at.board, state, plan, act);
   const unfold = at.legend.querySelector('.r-unfold');
-  unfold.textContent = t(state.unfolded ? 'foldPrompts' : 'unfoldPrompts');
+  write(unfold, t(state.unfolded ? 'foldPrompts' : 'unfoldPrompts'));
   unfold.setAttribute('aria-pressed', String(state.unfolded));
   const order = stageOrder(state);
   const many = order.length;
@@ -85,7 +86,7 @@ export function drawStage(at, state, act) {
   hint.style.visibility = plan.rows.length < 2 ? 'hidden' : ''; // its place stays: what is below must not move
   hint.hidden = order.every((row, n) => !n || row > order[n - 1]); // as in the list of prompts
   at.more.hidden = plan.geo.phone || many <= 4 || state.sole;
-  at.more.textContent = state.allRows ? t('fewRows') : t('allRows', { n: many });
+  write(at.more, state.allRows ? t('fewRows') : t('allRows', { n: many }));
   return plan;
 }
 
@@ -103,7 +104,7 @@ function placeFoot(at, phone, chapter) {
 
 function drawRuler(node, { ruler, geo }) {
   node.style.visibility = ruler ? '' : 'hidden'; // its place stays: rows that scroll apart must not move
-  if (!ruler) return;
+  if (!ruler || unchanged(node, ruler, geo.chip)) return;
   const ticks = ruler.ticks.map(({ x, left }) => svg('g', { transform: `translate(${left + 0.5} 0)` },
     svg('path', { d: 'M0 14v6' }), svg('text', { x: 0, y: 11, 'text-anchor': x ? 'middle' : 'start' }, x === 0 ? '0' : String(x))));
   node.replaceChildren(el('span', { class: 'r-rulername', title: t('rulerZero') }, t('ruler')), svg('svg', { width: ruler.width - geo.chip, height: 20, viewBox: `${geo.chip} 0 ${ruler.width - geo.chip} 20` }, ...ticks),

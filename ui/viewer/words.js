@@ -6,6 +6,8 @@ import { units } from './pieces.js';
 import { el } from './svg.js';
 import { t, laneLong } from './strings.js';
 
+const looks = new WeakMap(); // line -> for each word when it is born, of which kind it is, and how it looks now
+
 /** Builds the line. `drawWords` then shows it at a step. */
 export function buildWords(fold, lane, row) {
   const state = fold.lanes[lane].rows[row];
@@ -13,6 +15,7 @@ export function buildWords(fold, lane, row) {
   const stop = fold.header.stop_ids;
   const line = el('div', { class: 'r-words', role: 'listbox', 'aria-label': t('output', { lane: laneLong(lane), row: row + 1 }), dir: 'auto' });
   const born = births(fold.lanes[lane], row);
+  const words = [];
   for (const unit of units(state.ids.slice(state.prompt), fold.pieces, stop, t('endToken'))) {
     const last = unit.indices.at(-1);
     const word = el('span', {
@@ -22,7 +25,9 @@ export function buildWords(fold, lane, row) {
     if (wrong && unit.indices.includes(wrong.generated)) ringed(word, unit, wrong, fold);
     else if (wrong && unit.indices[0] > wrong.generated) word.classList.add('later');
     line.append(word);
+    words.push({ word, born: born[last], last, look: '' });
   }
+  looks.set(line, words);
   return line;
 }
 
@@ -38,15 +43,15 @@ function ringed(word, unit, wrong, fold) {
 export function drawWords(line, fold, lane, row, step) {
   const state = fold.lanes[lane].rows[row];
   let tabbable = null;
-  for (const word of line.children) {
-    const born = Number(word.dataset.born);
-    const letter = state.kinds[Number(word.dataset.last) - state.prompt];
-    word.classList.toggle('future', born > step);
-    word.classList.toggle('new', born === step && letter === 'a');
-    word.classList.toggle('target', born === step && letter !== 'a');
-    if (born <= step) tabbable ??= word;
-    word.tabIndex = -1;
+  for (const each of looks.get(line)) {
+    const look = each.born > step ? 'future' : each.born < step ? '' : state.kinds[each.last] === 'a' ? 'new' : 'target';
+    if (look !== 'future') tabbable ??= each.word;
+    if (look === each.look) continue;
+    if (each.look) each.word.classList.remove(each.look);
+    if (look) each.word.classList.add(look);
+    each.look = look;
   }
   const kept = line.querySelector('.r-word.cursor:not(.future)') ?? tabbable;
-  if (kept) kept.tabIndex = 0; // one stop for the Tab key per line
+  for (const word of line.querySelectorAll('[tabindex="0"]')) if (word !== kept) word.tabIndex = -1;
+  if (kept && kept.tabIndex) kept.tabIndex = 0; // one stop for the Tab key per line
 }
