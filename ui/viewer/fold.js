@@ -10,6 +10,7 @@
 
 import { applyKv, applyKvOp } from './fold_kv.js';
 import { KvMap, copies } from './kvmap.js';
+import { forget } from './remember.js';
 import { seqOf } from './trace.js';
 
 export { KvMap };
@@ -49,6 +50,7 @@ export class Fold {
     const seq = event.seq ?? -1;
     if (seq >= 0 && seq <= this.last_seq) return;
     this.last_seq = seq;
+    forget(this);
     const name = event.lane ?? '';
     if (event.event === 'header') {
       this.header = event;

@@ -1,6 +1,6 @@
 // The KV half of the fold: `kv` and `kv_op` events change a lane's maps (model -> row -> KvMap) and its open frame.
 
-import { KvMap, copies } from './kvmap.js';
+import { KvMap, copies, own } from './kvmap.js';
 import { seqOf } from './trace.js';
 
 const MAX_WIDTH = 1 << 17;
@@ -15,10 +15,12 @@ export function applyKv(lane, frame, event) {
     for (const row of new Set(runs.map((run) => run[0]))) maps[row] = new KvMap([], (maps[row] ?? new KvMap()).token.slice());
   }
   for (const row of frame.rows) {
-    if (row in maps || !reset) (maps[row] ??= new KvMap()).resize(event.width);
+    if (!reset) maps[row] ??= new KvMap();
+    if (row in maps && maps[row].owner.length !== event.width) own(maps, row).resize(event.width);
   }
   for (const [row, slot, owner, position, length] of runs) {
-    const m = (maps[row] ??= new KvMap());
+    maps[row] ??= new KvMap();
+    const m = own(maps, row);
     m.resize(event.width);
     for (let n = 0; n < length; n += 1) {
       const mine = owner >= 0 ? owner + n : -1;
@@ -26,10 +28,13 @@ export function applyKv(lane, frame, event) {
       m.set(slot + n, mine, tokenOf(lane, frame, event, row, slot + n, mine), believed, owner >= 0 ? 1 : 0);
     }
   }
-  for (const [row, slot, length] of hide) maps[row].visible.fill(0, slot, slot + length);
-  for (const [row, slot, length] of show) maps[row].visible.fill(1, slot, slot + length);
+  for (const [row, slot, length] of hide) own(maps, row).visible.fill(0, slot, slot + length);
+  for (const [row, slot, length] of show) own(maps, row).visible.fill(1, slot, slot + length);
   if (reset) {
-    for (const m of Object.values(maps)) m.token = m.token.map((token, s) => (m.position[s] >= 0 ? token : -1));
+    for (const row of Object.keys(maps)) {
+      const m = own(maps, row);
+      m.token = m.token.map((token, s) => (m.position[s] >= 0 ? token : -1));
+    }
   }
   snapshot(frame, event, runs, maps);
 }

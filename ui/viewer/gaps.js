@@ -7,6 +7,7 @@
 //
 // A constant offset is harmless under RoPE, so x is measured from the last prompt token's own position.
 
+import { remember } from './remember.js';
 import { kindOf } from './trace.js';
 
 /** Index of the last frame at or before `step` that decodes `row`; -1 while there is none. */
@@ -29,6 +30,10 @@ export function births(lane, row) {
 /** Everything to draw of one row of one lane at a step, or null before its prefill. Of its tokens `next` is the one that no
  *  forward up to now has fed; it is `fed` all the same where a later one of the trace says at which position. */
 export function ribbonOf(fold, laneName, row, step) {
+  return remember(fold, `${laneName}/${row}/${step}`, () => newRibbon(fold, laneName, row, step));
+}
+
+function newRibbon(fold, laneName, row, step) {
   const lane = fold.lanes[laneName];
   const state = lane?.rows[row];
   const at = lane ? rowFrameIndex(lane, row, step) : -1;
@@ -43,18 +48,22 @@ export function ribbonOf(fold, laneName, row, step) {
   const map = kept?.owner.length && !frame.ahead ? kept : lastMap(frame, row, i, old); // copied first: the next round drops the rejected
   const refed = frame.fed[row]?.owner.lastIndexOf(old - 1) ?? Infinity; // this round's drafts are behind it
 
-  const slotOf = new Map();
-  map.owner.forEach((owner, slot) => { if (owner >= 0 && owner < length && map.visible[slot]) slotOf.set(owner, slot); });
-  if (!slotOf.has(state.prompt - 1)) return null;
-  const origin = map.position[slotOf.get(state.prompt - 1)] + 1;
+  const slotOf = Array(length).fill(-1);
+  for (let slot = 0; slot < map.owner.length; slot += 1) {
+    const owner = map.owner[slot];
+    if (owner >= 0 && owner < length && map.visible[slot]) slotOf[owner] = slot;
+  }
+  if (!(slotOf[state.prompt - 1] >= 0)) return null;
+  const origin = map.position[slotOf[state.prompt - 1]] + 1;
 
   const tokens = [];
   for (let index = 0; index < length; index += 1) {
-    const slot = slotOf.get(index);
-    if (slot === undefined && index < length - 1) continue; // not visible to the next query
-    const entry = slot === undefined ? { ...nextFeed(lane, at, row, index, tokens.at(-1)), next: true } : { slot, position: map.position[slot], fed: true, next: false };
+    const held = slotOf[index];
+    const next = held < 0;
+    if (next && index < length - 1) continue; // not visible to the next query
+    const { slot, position, fed } = next ? nextFeed(lane, at, row, index, tokens.at(-1)) : { slot: held, position: map.position[held], fed: true };
     const kind = index < state.prompt ? 'prompt' : kindOf(state.kinds[index - state.prompt]);
-    tokens.push({ index, id: state.ids[index], kind, fresh: index >= fresh, x: entry.position - origin, ...entry });
+    tokens.push({ index, id: state.ids[index], kind, fresh: index >= fresh, x: position - origin, slot, position, fed, next });
   }
 
   const holes = frame.layout === 'right'; // a left-padded lane closes up behind its rejected drafts
@@ -64,15 +73,16 @@ export function ribbonOf(fold, laneName, row, step) {
     if (!n) return;
     const before = tokens[n - 1];
     const size = token.x - before.x - 1;
+    if (size === 0 && (!holes || token.slot - before.slot < 2)) return; // whole
     const dead = deadBetween(map, before.slot, token.slot, now ? refed : Infinity);
     const tear = { after: before.index, before: token.index, x: before.x + 1, size, dead };
     if (size !== 0) gaps.push(tear);
-    else if (dead.length && holes) seams.push(tear); // a hole in memory that the positions do not show: harmless
+    else if (dead.length) seams.push(tear); // a hole in memory that the positions do not show: harmless
   });
 
   const torn = gaps.some((gap) => gap.dead.some((d) => d.fresh));
   const fallen = now && !torn ? rejectedNow(frame, row, i, old, origin) : [];
-  const tail = Math.max(0, ...tokens.map((t) => t.x + 1), ...fallen.map((f) => f.x + 1));
+  const tail = [...tokens, ...fallen].reduce((most, { x }) => Math.max(most, x + 1), 0);
   const done = state.done && !lane.frames.some((f, n) => n > at && f.rows.includes(row)) ? state.done : '';
   return { lane: laneName, row, step, now, frame, i, map, prompt: state.prompt, origin, tokens, gaps, seams, fallen, tail, done };
 }
@@ -121,10 +131,11 @@ function rejectedNow(frame, row, i, old, origin) {
 
 /** The row's first tear in this lane: {step, index, size} of the token behind it, or null. */
 export function firstGap(fold, laneName, row) {
-  const lane = fold.lanes[laneName];
-  const ribbon = ribbonOf(fold, laneName, row, Infinity);
-  const gap = ribbon?.gaps.find((g) => g.before >= ribbon.prompt);
-  return gap ? { step: births(lane, row)[gap.before - ribbon.prompt], index: gap.before, size: gap.size } : null;
+  return remember(fold, `${laneName}/${row}/first gap`, () => {
+    const ribbon = ribbonOf(fold, laneName, row, Infinity);
+    const gap = ribbon?.gaps.find((g) => g.before >= ribbon.prompt);
+    return gap ? { step: births(fold.lanes[laneName], row)[gap.before - ribbon.prompt], index: gap.before, size: gap.size } : null;
+  });
 }
 
 /** The row's first token that differs from the row decoded alone: {step, index, generated, expected, actual}. */

@@ -26,7 +26,18 @@ export class KvMap {
   }
 }
 
-/** Copies of the maps of these rows, as far as they have one. */
+const lent = new WeakSet(); // maps that a frame holds, too
+
+/** The maps of these rows as they are now, as far as they have one. They stay so: whoever writes writes into `own`. */
 export function copies(maps, rows) {
-  return Object.fromEntries(rows.filter((row) => row in maps).map((row) => [row, maps[row].copy()]));
+  return Object.fromEntries(rows.filter((row) => row in maps).map((row) => {
+    lent.add(maps[row]);
+    return [row, maps[row]];
+  }));
+}
+
+/** The map of a row to write into: a copy, where a frame holds it. */
+export function own(maps, row) {
+  if (lent.has(maps[row])) maps[row] = maps[row].copy();
+  return maps[row];
 }

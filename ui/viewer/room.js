@@ -26,7 +26,7 @@ export function keepRoom(at, state, plan, act) {
   reserveLanes(at.board, shown, act);
   const [sentence, cell] = at.say.children;
   const now = [sentence.textContent, cell.textContent];
-  const captions = (phone ? shown : shown.flatMap(telling)).map(captionOf);
+  const captions = distinct((phone ? shown : shown.flatMap(telling)).map(captionOf));
   reserve(at.say, captions, (words) => [sentence.textContent, cell.textContent] = words, now);
 }
 
@@ -67,6 +67,8 @@ function reserveLanes(board, shown, act) {
   for (const { box } of trials) box.remove();
   for (const { row, lanes } of sections) lanes.forEach((lane, n) => { lane.style.minHeight = room.has(place(row, n)) ? `${room.get(place(row, n))}px` : ''; });
 }
+
+const distinct = (all) => [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
 
 /** The rounds of which most is said: the first, the last, and where a row first tears, breaks or goes wrong. */
 function telling(state) {
