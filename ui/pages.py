@@ -15,6 +15,7 @@ TITLE = "Ragged: batch speculative decoding, exact and broken"
 _PLOTLY = "plotly-cartesian-"
 _README = Path(__file__).parents[1] / "README.md"
 _FORM_LINK = Path(__file__).with_name("form_link.js")  # not a module: Gradio calls it when it starts
+_EARLY_TRACE = Path(__file__).with_name("early_trace.js")
 _CODE = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"""^(?:import|export)\b[^'"()]*?['"]\./([\w.-]+)['"]""", re.MULTILINE)
 
@@ -69,7 +70,8 @@ def head(viewer: Folder, vendor: Folder, traces: Folder, space: str | None = Non
     page["writer"] = writer(_README.read_text(encoding="utf-8")) if _README.exists() else ""
     page["faults"] = lanes.explained()
     hero = traces.files.get("hero.jsonl")
-    parts = [f"<style>{_CSS}</style>", f"<script>{_FORM_LINK.read_text(encoding='utf-8')}</script>"]
+    parts = [f"<script>{_EARLY_TRACE.read_text(encoding='utf-8')}</script>"]
+    parts += [f"<style>{_CSS}</style>", f"<script>{_FORM_LINK.read_text(encoding='utf-8')}</script>"]
     parts += [f'<link rel="stylesheet" href="{base}{name}">' for name in viewer.names(".css")]
     # Only what the first paint needs: the other modules would take its connections.
     parts += [f'<link rel="modulepreload" href="{base}{name}">' for name in imports(viewer, "main.js")]

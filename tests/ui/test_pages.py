@@ -29,6 +29,7 @@ def test_the_head_names_the_viewer_s_files_and_holds_the_hero_trace(folder: Path
     assert f'<link rel="stylesheet" href="{base}stage.css">' in text
     assert f'<link rel="modulepreload" href="{base}fold.js">' in text
     assert f'<script type="module" src="{base}main.js">' in text
+    assert text.index("rel: 'preload', as: 'fetch'") < text.index("modulepreload")  # the trace that the address names
     page = json.loads(re.search(r'id="ragged-page">(.*?)</script>', text)[1])
     assert (page["viewer"], page["space"]) == (base, "me/ragged")
     assert page["plotly"] == "vendor/plotly-cartesian-4.1.1.min.js"

@@ -51,7 +51,7 @@ const act = {
     act.jump(step, row, cell);
     if (look) requestAnimationFrame(() => requestAnimationFrame(() => at.tensors.scrollIntoView({ block: 'nearest' }))); // the views draw when they are seen, and go on to the slot
   },
-  note: () => tools.then(({ note }) => note.edit()),
+  note: () => tools().then(({ note }) => note.edit()),
   url: () => shareUrl(store.get(), page.space),
 };
 const actions = {
@@ -69,9 +69,9 @@ const actions = {
   },
   repair: () => at.repair.querySelector('button:not([hidden])')?.click(),
   present: () => modes.present(),
-  drop: () => tools.then(({ drop }) => drop.open()),
-  micro: () => tools.then(({ micro }) => micro.toggle()),
-  export: () => { if (!page.saved) tools.then(({ saver }) => saver.open()); },
+  drop: () => tools().then(({ drop }) => drop.open()),
+  micro: () => tools().then(({ micro }) => micro.toggle()),
+  export: () => { if (!page.saved) tools().then(({ saver }) => saver.open()); },
   escape: () => panels.escape(),
 };
 const at = buildStage(actions);
@@ -96,7 +96,8 @@ mountRepair(at.repair, store);
 mountCursor(at.board, store);
 at.board.addEventListener('click', ({ target }) => { if (target.closest('.r-chip')) actions.unfold(); });
 mountBreakpoint(store, player);
-const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store, source, page, {
+let loading = null;
+const tools = () => (loading ??= import('./tools.js').then(({ mountTools }) => mountTools(at, store, source, page, {
   show: showFile,
   open: openTrace,
   jump(step, row, cell, right) {
@@ -104,8 +105,7 @@ const tools = import('./tools.js').then(({ mountTools }) => mountTools(at, store
     act.jump(step, row, cell);
   },
   violation: act.violation,
-}));
-tools.catch((error) => console.warn(`tools: ${error.message}`));
+})));
 const modes = mountModes(at, store);
 mountKeys(at.stage, store, player, actions);
 const foot = mountFoot(at, store, page, embedded, (name) => openTrace({ trace: name }), actions);
@@ -129,9 +129,9 @@ async function openTrace(link) {
   player.stop();
   const { trace = page.source?.name ?? 'hero' } = link;
   const file = trace.startsWith('file:') && !Object.hasOwn(embedded, trace);
-  const kept = file && (await tools).drop.kept(trace);
+  const kept = file && (await tools()).drop.kept(trace);
   if (kept) return showFile(kept, link);
-  if (file) (await tools).drop.ask(link);
+  if (file) (await tools()).drop.ask(link);
   const opened = await source.open(file ? 'hero' : trace);
   if (trace.startsWith('run:')) window.dispatchEvent(new CustomEvent('ragged:opened', { detail: trace.slice('run:'.length) })); // the form's Stop
   if (!opened || !store.get().fold?.header || store.get().live) return;
@@ -173,7 +173,7 @@ function whenVisible(then) {
   return document.addEventListener('visibilitychange', then, { once: true });
 }
 
-openTrace(readLink(location.search || page.link));
+openTrace(readLink(location.search || page.link)).finally(() => requestAnimationFrame(() => setTimeout(loadMore)));
 
 // Gradio hydrates later and may replace what is in <body>: the stage moves over as it is, with its state and focus.
 waitFor('ragged-mount', (mount) => {
@@ -195,13 +195,16 @@ window.addEventListener('ragged:run', ({ detail }) => {
   if (words) store.set({ message: run && !here ? t('otherRun', { run: run.slice(0, 8), words }) : words });
 });
 
-if (page.saved && !page.tensors) at.tensors.hidden = true;
-else import('./tensors.js')
-  .then(({ mountTensors }) => mountTensors(at.tensors, store))
-  .catch((error) => { at.tensors.hidden = true; console.warn(`tensor views: ${error.message}`); });
+/** What the first frame does not show: its modules come when that has been drawn. */
+function loadMore() {
+  tools().catch((error) => console.warn(`tools: ${error.message}`));
+  if (!page.saved || page.tensors) import('./tensors.js')
+    .then(({ mountTensors }) => mountTensors(at.tensors, store))
+    .catch((error) => { at.tensors.hidden = true; console.warn(`tensor views: ${error.message}`); });
+  if (!page.saved || embedded.hero) import('./lessons.js')
+    .then(({ mountLessons }) => mountLessons(at, store, player, page, embedded))
+    .catch((error) => console.warn(`chapters: ${error.message}`));
+}
 
-if (!page.saved || embedded.hero) import('./lessons.js')
-  .then(({ mountLessons }) => mountLessons(at, store, player, page, embedded))
-  .catch((error) => console.warn(`chapters: ${error.message}`));
-
-window.__ragged = { store, Fold, fold, parseTrace, player, source, build: async (tensors) => (await tools).saver.build(tensors) };
+at.tensors.hidden = Boolean(page.saved && !page.tensors);
+window.__ragged = { store, Fold, fold, parseTrace, player, source, build: async (tensors) => (await tools()).saver.build(tensors) };
