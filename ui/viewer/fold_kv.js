@@ -69,11 +69,8 @@ export function applyKvOp(lane, frame, event) {
     if (src < 0 || src + length > old.owner.length) {
       throw new RangeError(`${seqOf(event)}row ${row} has no slots ${src}..${src + length - 1} to move`);
     }
-    for (let n = 0; n < length; n += 1) {
-      const [a, b] = [src + n, dst + n];
-      moved[row].set(b, old.owner[a], old.token[a], old.position[a], old.visible[a]);
-      origin[row][b] = through[row]?.[a] ?? a;
-    }
+    moved[row].take(old, src, dst, length);
+    for (let n = 0; n < length; n += 1) origin[row][dst + n] = through[row]?.[src + n] ?? src + n;
   }
   for (const row of frame.rows) if (!event.rows.includes(row)) delete maps[row];
   Object.assign(maps, moved);

@@ -24,6 +24,14 @@ export class KvMap {
     this.position[slot] = position;
     this.visible[slot] = visible;
   }
+
+  /** Entries of another map, from its slots `src` on to the slots `dst` on; they were checked to be there. */
+  take(other, src, dst, length) {
+    for (const name of ['owner', 'token', 'position', 'visible']) {
+      const [from, to] = [other[name], this[name]];
+      for (let n = 0; n < length; n += 1) to[dst + n] = from[src + n];
+    }
+  }
 }
 
 const lent = new WeakSet(); // maps that a frame holds, too
