@@ -81,10 +81,10 @@ def a_row_moves_though_all_accept_alike(trace: list[dict]) -> None:
         ("row", 0, fewer_accepted, "3", "2"),
         ("row", 2, a_shorter_full_round, "5", "4"),
         ("cleanup", 0, one_entry_fewer_written, "5", "4"),
-        ("rectangle", 0, verdict("eqspec", 2, "bug"), "The same", "Other words"),
+        ("rectangle", 0, verdict("eqspec", 2, "bug"), "The same as alone", "Other words"),
         ("rectangle", 2, verdict("pads_counted", 2, "bug"), "Learned (GPT-2)", "Both"),
         ("crop", 2, lambda trace: commit(trace, 1, 0, lane="bsp"), "3", "7"),
-        ("shortcut", 0, a_gap_less, "3", "2"),
+        ("shortcut", 0, a_gap_less, "x + 3", "x + 2"),
         ("equal", 0, verdict("eqspec", 1, "rounding"), "2", "1"),
         ("realign", 0, keys_rotated, "Copied", "Rotated again"),
         ("realign", 2, a_row_moves_though_all_accept_alike, "0", "1"),
@@ -145,7 +145,7 @@ def test_a_suspect_is_cleared_by_a_row_of_the_trace(open_page: Callable, static_
     bet = plan(page, 5)["steps"][0]["misses"]
     assert "row 1 has no pads between prompt and answer, and goes wrong at token 13" in bet[0]
     assert "row 3 goes wrong at token 3, before it has any dead slot." in bet[1]
-    assert bet[2].startswith("EQSPEC masks slots too (10 in row 3)")
+    assert bet[2].startswith("EQSPEC masks pads too (10 in row 3)")
     for rows, lane, n in (((0, 1), "bsp", 0), ((2,), "bsp", 1), ((1,), "eqspec", 2)):
 
         def other(trace: list[dict], rows: tuple = rows, lane: str = lane) -> None:
@@ -167,4 +167,4 @@ def test_how_far_rounding_moves_a_logit_is_the_run_s_own_measure(open_page: Call
             if e["event"] == "compare":
                 e["noise"] = 0.6
 
-    assert changed(page, 7, louder)["why"].endswith("at most 0.6. One down, one up: rounding can undo a lead of 1.2.")
+    assert changed(page, 7, louder)["why"].endswith("at most 0.6. Leader down, rival up: rounding can undo a lead of 1.2.")

@@ -26,7 +26,7 @@ def test_the_chapter_on_realigning_says_that_the_copy_takes_all_rows(open_page: 
     target = trace[0]["models"]["target"]
     each = 2 * target["layers"] * target["kv_heads"] * target["head_dim"] * 4  # float32
     assert op["bytes"] % each == 0
-    page.get_by_text(f"= {op['bytes'] // each} entries ({op['bytes']:,} bytes)").wait_for()
+    page.get_by_text(f"= {op['bytes'] // each} entries ({op['bytes'] / 1e6:.1f} MB)").wait_for()
 
 
 def test_what_is_printed_from_the_dark_theme_is_dark_on_white(open_page: Callable, static_site: str) -> None:

@@ -54,13 +54,13 @@ def test_one_wrong_try_allows_skipping_and_the_answer_is_said(open_page: Callabl
     page.click(f"{PANEL} [data-value=min]")
     assert page.inner_text(FEED) == "Bet: “At the smallest count”."  # what became of it would name the cut
     edge(page, 4)
-    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="Show the answer").click()
     assert page.inner_text(FEED).startswith("The slowest row decides: row 1 loses 3")
     assert page.locator(f"{PANEL} input[type=range]").input_value() == "1"
     page.keyboard.press("n")
     page.click(f'{PANEL} [data-value="0"]')
     assert "not free" in page.inner_text(FEED)
-    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="Show the answer").click()
     assert page.inner_text(FEED) == "The answer: 3. Beyond the smallest count, 2: 1 + 0 + 2 = 3."
 
 

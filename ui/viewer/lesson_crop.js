@@ -63,7 +63,7 @@ function steps(f) {
       }),
     },
     {
-      kind: 'check', ask: say(other.on === 'eqspec' ? 'crop.check' : 'crop.checkOther', other), answer: other.discarded, view: { ...at, row: other.rows[0].row, step: other.round, left: other.on, right: other.on }, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
+      kind: 'check', ask: say(other.on === 'eqspec' ? 'crop.check' : 'crop.checkOther', other), answer: other.discarded, view: other.on === 'eqspec' ? { ...at, row: other.rows[0].row, step: other.round } : at, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
       options: choices(0, most, other.discarded, other.discarded + 1, other.discarded + 2, other.rejected),
       miss: (n) => say(n === 0 ? 'crop.notFree' : n === other.rejected ? 'crop.notRejected' : n === most ? 'crop.notOne' : 'crop.miscount'),
     },

@@ -9,7 +9,7 @@ import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 import { t } from './strings.js';
 
-const wild = { 'unsloth #3699': 'https://github.com/unslothai/unsloth/issues/3699', 'nnsight PR #673': 'https://github.com/ndif-team/nnsight/pull/673' };
+const wild = { 'unsloth issue #3699': 'https://github.com/unslothai/unsloth/issues/3699', 'nnsight PR #673': 'https://github.com/ndif-team/nnsight/pull/673' };
 
 const byDraft = (gap) => gap.dead.some(({ kind }) => kind === 'rejected');
 
@@ -67,17 +67,20 @@ function steps(f) {
     {
       kind: 'act', hide: 'why', ask: say('defect.act', f), view: at, reveal: { ...at, right: 'bsp_repaired' }, done: say('defect.done', f),
       mount(box, api) {
-        const ask = (what) => {
+        const ask = (what, button) => {
           if (what === 'positions') return api.solve();
-          if (f.clear[what]) api.show({ ...at, ...f.clear[what].show });
+          if (f.clear[what]) {
+            api.show({ ...at, ...f.clear[what].show });
+            button.textContent = say('defect.cleared', { what: say(`defect.${what}`) });
+          }
           return api.miss(evidence(what), f.clear[what] ? 'cleared' : 'wrong');
         };
-        box.append(...['pads', 'masks', 'holes', 'positions'].map((what) => el('button', { type: 'button', onclick: () => ask(what) }, say(`defect.${what}`))));
+        box.append(...['pads', 'holes', 'masks', 'positions'].map((what) => el('button', { type: 'button', onclick: ({ currentTarget }) => ask(what, currentTarget) }, say(`defect.${what}`))));
       },
     },
     {
       kind: 'check', hide: true, ask: say('defect.check'), view: f.items[0].at, answer, key: () => list,
-      right: say(answer === 'harmless harmful harmless' ? 'defect.because.check' : 'defect.because.checkOther', { n: f.items[1].wrong, list }),
+      right: say(answer === 'harmless harmful harmless' ? 'defect.because.check' : 'defect.because.checkOther', { n: f.items[1].wrong, row: f.row, list }),
       mount: (box, api) => mountRank(box, api, f.items, (item) => say(item.answer === 'harmless' ? 'defect.missHarmless' : 'defect.missHarmful', { item: item.text, n: item.wrong })),
     },
   ];

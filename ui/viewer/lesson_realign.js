@@ -23,8 +23,8 @@ function facts(fold) {
   const entries = all.reduce((sum, { c }) => sum + c, 0); // of every row, whether it moves or not
   if (!longest || !still || one.frame.bytes !== entries * entryBytes(fold.header)) return null;
   return {
-    ...one, row: one.id + 1, by: Math.abs(one.delta), signed: `${one.delta < 0 ? '−' : '+'}${Math.abs(one.delta)}`, bytes: one.frame.bytes.toLocaleString('en'),
-    still: still && still.id + 1, entries, each: all.map(({ c }) => c).join(' + '), grew: say(one.got > 1 ? 'realign.fedMore' : 'realign.fed', { j: one.got - 1 }),
+    ...one, row: one.id + 1, by: Math.abs(one.delta), signed: `${one.delta < 0 ? '−' : '+'}${Math.abs(one.delta)}`, size: (one.frame.bytes / 1e6).toFixed(1),
+    still: still && still.id + 1, entries, each: all.map(({ c }) => c).join(' + '), kept: one.got - 1,
     calmRound: calm.step, calmRow: calm.rows[0], j: calm.accepted[0], grown: calm.accepted[0] + 1, rows: calm.rows.length,
     movers: calm.rows.filter((row) => (calm.origin[row] ?? []).some((from, slot) => from >= 0 && from !== slot)).length,
   };

@@ -5,7 +5,7 @@ import { firstWrong } from './gaps.js';
 import { el } from './svg.js';
 import { say } from './lesson_strings.js';
 
-const wild = { 'nnsight #672 (GPT-2)': 'https://github.com/ndif-team/nnsight/issues/672' };
+const wild = { 'nnsight issue #672': 'https://github.com/ndif-team/nnsight/issues/672' };
 
 export default { key: 'rectangle', trace: 'faults', facts, steps, wild };
 
@@ -22,7 +22,7 @@ function facts(fold) {
   if (!pads || !eqspec.rows[id].compare || !counted.rows[id].compare || !offset) return null;
   const rotarySame = counted.rows[id].compare.verdict === 'equal';
   return {
-    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, last: counted.frames.findLast((frame) => frame.step > 0 && shiftIn(frame, id) === offset).step, // pads come and go as rows grow
+    id, row: id + 1, pads, offset, n: counted.rows[id].compare.checked, checked: eqspec.rows[id].compare.checked, wrong, step: wrong?.step ?? seen.frames.at(-1).step, shifted: counted.frames.filter((frame) => frame.step > 0 && shiftIn(frame, id) === offset).map(({ step }) => step), // pads come and go as rows grow
     text: eqspec.rows[id].compare.verdict === 'equal' ? 'same' : 'words',
     expected: wrong && word(fold, wrong.expected), actual: wrong && word(fold, wrong.actual),
     notice: rotarySame ? 'learned' : 'all',
@@ -58,7 +58,7 @@ function steps(f) {
     {
       kind: 'check', hide: true, ask: say('rectangle.check', { ...f, pads: f.offset }), answer: f.notice, note: say('rectangle.label'),
       right: say(f.notice === 'all' ? 'rectangle.because.checkOther' : 'rectangle.because.check', f),
-      view: { ...at, left: 'pads_counted', right: 'pads_counted', step: f.last, view: 'positions' }, reveal: { left: 'eqspec', right: 'pads_counted', step: f.last }, // the shifted ids first, beside those of EQSPEC after the answer
+      view: { ...at, left: 'pads_counted', right: 'pads_counted', step: f.shifted[0], view: 'positions' }, reveal: { left: 'eqspec', right: 'pads_counted', step: f.shifted.at(-1) }, // the shifted ids first; what was written, beside EQSPEC's, after the answer
       options: ['nobody', 'learned', 'rotary', 'all'].map((value) => ({ value, text: say(`rectangle.${value}`) })),
       miss: (who) => say(f.notice === 'all' ? 'rectangle.rotaryYes' : who === 'nobody' ? 'rectangle.learnedYes' : who === 'all' ? 'rectangle.half' : 'rectangle.rotaryNo', { ...f, pads: f.offset }),
     },

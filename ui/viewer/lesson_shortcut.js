@@ -53,7 +53,7 @@ function steps(f) {
   const pair = (a, b) => ({ value: `${a}/${b}`, text: say('shortcut.pair', { a, b }) });
   return [
     {
-      kind: 'predict', ask: say('shortcut.predict', f), options: choices(1, f.k - f.j, f.step, f.k + 1), answer: f.step, view: before, right: say('shortcut.because.predict', f),
+      kind: 'predict', ask: say('shortcut.predict', f), options: choices(1, f.k - f.j, f.step, f.k + 1).map(({ value }) => ({ value, text: say('shortcut.at', { n: value }) })), answer: f.step, view: before, right: say('shortcut.because.predict', f),
       miss: (n) => say(n === 1 ? 'shortcut.gone' : 'shortcut.other'),
     },
     {
