@@ -167,4 +167,5 @@ def test_how_far_rounding_moves_a_logit_is_the_run_s_own_measure(open_page: Call
             if e["event"] == "compare":
                 e["noise"] = 0.6
 
-    assert changed(page, 7, louder)["why"].endswith("at most 0.6. Leader down, rival up: rounding can undo a lead of 1.2.")
+    why = changed(page, 7, louder)["why"]
+    assert why.endswith("at most 0.6. Leader down, rival up: rounding can undo a lead of 1.2.")
