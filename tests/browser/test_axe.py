@@ -55,7 +55,6 @@ def export(page: object) -> None:
 
 def shift(page: object) -> None:
     page.click("#ragged-lesson .r-options > [data-value=copied]")
-    page.click("#ragged-lesson .next")
     page.wait_for_selector(".r-shift")
 
 
