@@ -131,7 +131,7 @@ def test_the_newest_token_was_chosen_in_place_of_the_first_rejected_draft(
     page = open_page(f"{static_site}/blank")
     told = "Chosen by this pass in place of “te”, not fed to it."
     assert plan(page, 1)["steps"][2]["right"] == told
-    assert plan(page, 1)["steps"][1]["done"].startswith("2 rejected entries are gone. “h” also fits")
+    assert plan(page, 1)["steps"][1]["done"].startswith("2 rejected entries are gone. “h” was chosen too")
 
     def another_draft(trace: list[dict]) -> None:
         find(trace, "propose", "eqspec")["tokens"][1][2] = 335  # " on"

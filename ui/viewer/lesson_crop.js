@@ -3,7 +3,7 @@
 import { bare, choices, columnsOf, draftRounds, word } from './lesson_facts.js';
 import { mountCut } from './lesson_cut.js';
 import { say } from './lesson_strings.js';
-import { laneLong, rowName } from './strings.js';
+import { rowName } from './strings.js';
 
 export default { key: 'crop', trace: 'hero', facts, steps };
 
@@ -24,7 +24,7 @@ function facts(fold) {
   if (!rows) return null;
   const others = [...more.map((round) => ['eqspec', round]), ...roundsOf(fold, 'bsp').map((round) => ['bsp', round])].map(([lane, round]) => ({ lane, rows: round, ...lossOf(round) }));
   const other = others.filter((one) => one.discarded && !hasCut(one.rows)).sort((a, b) => new Set(b.kept).size - new Set(a.kept).size)[0] ?? { lane: 'eqspec', rows, ...lossOf(rows) };
-  return { ...lossOf(rows), rows, name: (id) => word(fold, id), bare: (id) => bare(fold, id), other: { ...other, on: other.lane, lane: laneLong(other.lane) } };
+  return { ...lossOf(rows), rows, name: (id) => word(fold, id), bare: (id) => bare(fold, id), other };
 }
 
 /** What one cut for all rows of a round keeps and throws away. */
@@ -63,7 +63,7 @@ function steps(f) {
       }),
     },
     {
-      kind: 'check', ask: say(other.on === 'eqspec' ? 'crop.check' : 'crop.checkOther', other), answer: other.discarded, view: other.on === 'eqspec' ? { ...at, row: other.rows[0].row, step: other.round } : at, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
+      kind: 'check', ask: say(other.lane === 'eqspec' ? 'crop.check' : 'crop.checkOther', other), answer: other.discarded, view: other.lane === 'eqspec' ? { ...at, row: other.rows[0].row, step: other.round } : at, right: say('crop.because.check', { ...other, sum: other.lost.join(' + ') }),
       options: choices(0, most, other.discarded, other.discarded + 1, other.discarded + 2, other.rejected),
       miss: (n) => say(n === 0 ? 'crop.notFree' : n === other.rejected ? 'crop.notRejected' : n === most ? 'crop.notOne' : 'crop.miscount'),
     },
