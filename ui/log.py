@@ -103,7 +103,8 @@ class RunLog:
                 closed = self.closed  # looked at first: nothing is added after it
                 fresh = self._lines[index:]
                 for seq, line in zip(self._seqs[index:], fresh, strict=False):
-                    yield seq, line
+                    if seq > after:  # a reader may know of lines that have not come yet
+                        yield seq, line
                     index += 1
                 if closed and index == len(self._lines):
                     return

@@ -34,8 +34,7 @@ def test_nothing_moves_while_the_run_plays_and_is_repaired(
     open_page: Callable, static_site: str, width: int, theme: str
 ) -> None:
     page = open_page(f"{static_site}/", viewport={"width": width, "height": 900}, color_scheme=theme)
-    page.wait_for_selector(".r-why")
-    page.wait_for_function("window.__ragged.store.get().playing")
+    page.wait_for_function("window.__ragged?.store.get().playing")
     page.evaluate(WATCH)
     page.evaluate("window.__ragged.store.set({speed: 4})")
     page.wait_for_function("!window.__ragged.store.get().playing")

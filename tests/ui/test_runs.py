@@ -97,6 +97,23 @@ def test_readers_come_at_any_time_and_continue_anywhere(make: Make) -> None:
         assert seqs == list(range(after + 1, 83))
 
 
+def test_a_reader_ahead_of_the_log_waits_for_what_it_does_not_know(make: Make) -> None:
+    store = make(held())
+    run = store.create(JOB)
+    until(lambda: run.log.last == 0)
+
+    async def read() -> list[int]:
+        seqs = asyncio.create_task(collect())
+        await asyncio.sleep(0.05)
+        store.engine.gate.set()
+        return await seqs
+
+    async def collect() -> list[int]:
+        return [seq async for seq, _ in run.log.follow(7)]
+
+    assert finish(read()) == list(range(8, 13))
+
+
 def test_one_run_at_a_time_and_the_others_know_their_place(make: Make) -> None:
     store = make(held())
     runs = [store.create(JOB) for _ in range(3)]
