@@ -31,6 +31,20 @@ def test_a_double_click_on_a_bet_does_nothing_in_the_step_that_it_opens(open_pag
     stage_is(page, {"right": "eqspec"})
 
 
+def test_what_was_said_of_the_bet_comes_back_when_a_wrong_try_is_taken_back(
+    open_page: Callable, static_site: str
+) -> None:
+    page = opened(open_page, static_site, 1)
+    told = plan(page, 1)
+    page.click(f"{PANEL} [data-value='5']")
+    before = page.inner_text(FEED)
+    assert before == f"Right bet. {told['steps'][0]['right']}"
+    edge(page, told["keep"] + 1)
+    assert page.inner_text(FEED).startswith("Not so.")
+    page.locator(f"{PANEL} input[type=range]").press("ArrowLeft")
+    assert page.inner_text(FEED) == before
+
+
 def test_another_bet_begins_the_chapter_anew(open_page: Callable, static_site: str) -> None:
     page = opened(open_page, static_site, 0)
     told = plan(page, 0)

@@ -30,12 +30,14 @@ export function drawStep(box, step, record, bet, hooks) {
     hooks.board.addEventListener('click', listen);
     stops.push(() => hooks.board.removeEventListener('click', listen));
   }
-  if (step.kind === 'act' && !record.solved && !record.tries) record.said = step.truthAt === 'entry' ? judged() : placed();
+  if (!record.solved && !record.tries) record.said = opening();
   if (record.solved) widget?.show();
   show();
 
-  /** The bet as it was made: what becomes of it is told once the step is done. */
-  function placed() {
+  /** What an exercise begins with: what became of the bet, or where that would tell too much, the bet as it was made. */
+  function opening() {
+    if (step.kind !== 'act') return '';
+    if (step.truthAt === 'entry') return judged();
     return bet.record.value === undefined ? '' : say('bet', { bet: textOf(bet.step, bet.record.value) });
   }
 
@@ -75,7 +77,7 @@ export function drawStep(box, step, record, bet, hooks) {
   /** What was said of a wrong try no longer fits what is shown. */
   function clear() {
     if (!record.wrong || record.solved) return;
-    Object.assign(record, { wrong: false, said: step.kind === 'act' ? placed() : '' });
+    Object.assign(record, { wrong: false, said: opening() });
     show();
   }
 
